@@ -1,0 +1,1 @@
+"""Stories and where they come from."""
