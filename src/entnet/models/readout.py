@@ -1,0 +1,68 @@
+"""(6): from the memory and a question to an answer."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from entnet.config import EntNetConfig
+from entnet.ops.reference import activation
+
+
+class Reading(NamedTuple):
+    """An answer, and where it was looked for."""
+
+    scores: Tensor
+    """(Q, answers) before the softmax"""
+    attention: Tensor
+    """(Q, m) p_j of the last hop"""
+
+
+def attend(question: Tensor, states: Tensor) -> Tensor:
+    """Scores q·h_j of every slot: (Q, d), (Q, m, d) → (Q, m)"""
+    return (states @ question.unsqueeze(-1)).squeeze(-1)
+
+
+class Readout(nn.Module):
+    """H, R and φ's slopes of (6); with slots as the candidates, none of them."""
+
+    H: Tensor | None
+    R: Tensor | None
+    slope: Tensor | None
+
+    def __init__(self, config: EntNetConfig) -> None:
+        super().__init__()
+        d, scale = config.width, config.weight_scale
+        self.hops = config.hops
+        self.over_words = config.output == "words"
+        self.H = nn.Parameter(torch.randn(d, d) * scale) if self.over_words else None
+        self.R = nn.Parameter(torch.randn(config.vocabulary, d) * scale) if self.over_words else None
+        own_slopes = self.over_words and config.activation == "prelu" and not config.share_slopes
+        units = d if config.slopes == "unit" else 1
+        self.slope = nn.Parameter(torch.ones(units)) if own_slopes else None
+        self.width = d
+
+    def slopes(self, shared: Tensor | None) -> Tensor | None:
+        """φ's slopes: this read-out's own, or those of (3)."""
+        return shared if self.slope is None else self.slope.expand(self.width)
+
+    def forward(self, question: Tensor, states: Tensor, shared_slope: Tensor | None) -> Reading:
+        """p = softmax(q·h), u = Σ p_j h_j, y = R φ(q + H u); further hops ask again with φ(q + H u)."""
+        if self.H is None or self.R is None:
+            scores = attend(question, states)
+            return Reading(scores, scores.softmax(-1))
+        slope = self.slopes(shared_slope)
+        q = question
+        for _ in range(self.hops):
+            p = attend(q, states).softmax(-1)
+            u = (p.unsqueeze(-2) @ states).squeeze(-2)
+            q = activation(q + u @ self.H.T, slope)
+        return Reading(q @ self.R.T, p)
+
+    def project(self, states: Tensor, shared_slope: Tensor | None) -> Tensor:
+        """φ(H h_j): what a slot alone would say, in the space of R's rows."""
+        if self.H is None:
+            return states
+        return activation(states @ self.H.T, self.slopes(shared_slope))
