@@ -4,9 +4,10 @@
     agent2 moves-2. agent2 faces-E. agent2 moves-1. agent1 moves-1. agent2 faces-S. agent2 moves-5.
     Where is agent1? 2,9     Where is agent2? 10,4
 
-Every agent in turn is placed and given a direction; these sentences count towards the length T. Then, at
-each step, an agent chosen at random does something legal: it turns to one of the three other directions,
-or moves ahead by at least one field without leaving the grid. docs/gridworld.md states the rules in full.
+Every agent in turn is placed and given a direction; these sentences count towards the length T.
+Then, at each step, an agent chosen at random does something legal: it turns to one of the three
+other directions, or moves ahead by at least one field without leaving the grid. docs/gridworld.md
+states the rules in full.
 
 Stories are simulated many at a time. An agent's state is one number, ``facing * fields + field``.
 """
@@ -41,7 +42,7 @@ class GridStories:
     words: Ints
     """(S, T, L)"""
     fields: _Small
-    """(S, T, A) field of each agent after each sentence, ``(x − 1) * height + y − 1``; −1: not placed yet."""
+    """(S, T, A) each agent's field, ``(x − 1) * height + y − 1``, after each sentence; −1: none yet."""
     facing: _Small
     """(S, T, A) number of the direction in DIRECTIONS; −1: not said yet."""
 
@@ -56,7 +57,7 @@ class GridWorld(Config):
     """Fields from south to north; y goes from 1 to this."""
     agents: int = 2
     turn_chance: float = 0.5
-    """Chance that an agent with room ahead turns rather than moves; without room it always turns."""
+    """Chance that an agent with room ahead turns rather than moves; without room it always does."""
     longest_move: int | None = None
     """Most fields in one move; as far as the grid goes when not given."""
 
@@ -195,7 +196,7 @@ class GridWorld(Config):
         placed = states >= 0
         facing, fields = np.divmod(states, np.int32(self.grid_fields))
         for agent in range(self.agents):
-            facing[:, : 2 * agent + 2, agent][:, : 2 * agent + 1] = -1
+            facing[:, : 2 * agent + 1, agent] = -1
         return GridStories(
             words=np.ascontiguousarray(words.transpose(1, 0, 2)),
             fields=np.where(placed, fields, np.int32(-1)),
@@ -246,7 +247,7 @@ class Asking:
     """Which questions a batch of grid stories holds."""
 
     first: int | None = None
-    """Ask after every sentence from this one on (counted from 1); at the end only when not given."""
+    """Ask after every sentence from this one on, counted from 1; when not given, at the end only."""
     agents: Asked = "all"
     """At each of those places ask for every agent, or for one drawn at random."""
 
@@ -259,8 +260,8 @@ def ask(
     first = length if asking.first is None else asking.first
     if not world.opening <= first <= length:
         raise ValueError(
-            f"questions from sentence {first} on: must be between {world.opening}, when every agent "
-            f"has its place, and the length {length}"
+            f"questions from sentence {first} on: must be between {world.opening}, when every "
+            f"agent has its place, and the length {length}"
         )
     steps = np.arange(first - 1, length)
     shape = (count, len(steps), world.agents if asking.agents == "all" else 1)
@@ -301,7 +302,7 @@ def grid_stream(
     """Batches of fresh stories without end.
 
     All stories of a batch have one length, drawn between the two (both included). Batches are made
-    ``chunk`` at a time, and shorter stories cut from longer ones: the beginning of a story is a story.
+    ``chunk`` at a time, shorter stories cut from longer ones: the beginning of a story is a story.
     """
     rng = np.random.default_rng(seed)
     shortest, longest = lengths
