@@ -28,7 +28,7 @@ AHEAD = {"N": (0, 1), "E": (1, 0), "S": (0, -1), "W": (-1, 0)}
 
 
 def follow(story: Story, world: GridWorld) -> list[dict[str, tuple[int, int]]]:
-    """Read the text alone, check each sentence against the rules, and say where all are after it."""
+    """Read the text alone, check each sentence against the rules, and say who is where after it."""
     place: dict[str, tuple[int, int]] = {}
     facing: dict[str, str] = {}
     after = []

@@ -42,7 +42,7 @@ class GridStories:
     words: Ints
     """(S, T, L)"""
     fields: _Small
-    """(S, T, A) each agent's field, ``(x − 1) * height + y − 1``, after each sentence; −1: none yet."""
+    """(S, T, A) each agent's field after each sentence, ``(x − 1) * height + y − 1``; −1: none."""
     facing: _Small
     """(S, T, A) number of the direction in DIRECTIONS; −1: not said yet."""
 
@@ -133,7 +133,8 @@ class GridWorld(Config):
         """Fields that an agent can move ahead, by state."""
         x, y = np.divmod(np.arange(self.grid_fields), self.height)
         ahead = [self.height - 1 - y, self.width - 1 - x, y, x]
-        return np.minimum(np.concatenate(ahead), self._most_steps).astype(np.int32)
+        room: _Small = np.minimum(np.concatenate(ahead), self._most_steps).astype(np.int32)
+        return room
 
     @cached_property
     def _stride(self) -> _Small:
@@ -247,7 +248,7 @@ class Asking:
     """Which questions a batch of grid stories holds."""
 
     first: int | None = None
-    """Ask after every sentence from this one on, counted from 1; when not given, at the end only."""
+    """Ask after every sentence from this one on, counted from 1; if not given, at the end only."""
     agents: Asked = "all"
     """At each of those places ask for every agent, or for one drawn at random."""
 
