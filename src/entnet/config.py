@@ -96,12 +96,18 @@ class ModelConfig(Config):
     """L: words in the longest sentence or question that can be read."""
     lowercase: bool = True
     """Words are read in lower case, as in the authors' code (the text does not say)."""
+    memory_limit: int | None = 70
+    """Sentences a question can look back on (paper: 70, task 3: 130; authors' code: 150 there)."""
 
     def check(self) -> None:
         self.require(self.vocabulary >= 2, f"vocabulary is {self.vocabulary}, but must be at least 2")
         self.require(
             self.sentence_length >= 1,
             f"sentence_length is {self.sentence_length}, but must be at least 1",
+        )
+        self.require(
+            self.memory_limit is None or self.memory_limit >= 1,
+            f"memory_limit is {self.memory_limit}, but must be at least 1, or none",
         )
 
 
@@ -195,8 +201,8 @@ class EntNetConfig(ModelConfig):
             self.output == "words" or self.hops == 1, "the direct output over slots has one hop"
         )
         self.require(
-            (self.answer_set == "answers") == bool(self.answer_words),
-            'answer_words are given exactly when answer_set is "answers"',
+            self.answer_set == "answers" or not self.answer_words,
+            'answer_words are for answer_set "answers" only',
         )
 
 
@@ -237,13 +243,12 @@ class TrainConfig(Config):
     """End early once validation error has been 0 for so many epochs; 0 for never."""
     select: Literal["best", "last"] = "best"
     """Which epoch's network is kept: best on validation, or the last (authors' code)."""
-    memory_limit: int | None = 70
-    """Sentences a question can look back on (paper: 70, task 3: 130; authors' code: 150)."""
     validation: float = 0.1
     """Share of questions, the last of the training file by story, kept for validation."""
     whole_batches_only: bool = False
     """Score whole batches of 32 test questions only, dropping the rest, as the authors' code does."""
     threads: int = 1
+    """Results are the same to the bit from run to run on one."""
     engine: Literal["auto", "native", "reference"] = "auto"
 
     def check(self) -> None:
@@ -253,6 +258,6 @@ class TrainConfig(Config):
         self.require(self.rate > 0, f"rate is {self.rate}, but must be above 0")
         self.require(self.clip >= 0, f"clip is {self.clip}, but must not be negative")
         self.require(0 <= self.validation < 1, "validation is a share of the questions, in [0, 1)")
-        for name in ("hold", "memory_limit"):
-            value = getattr(self, name)
-            self.require(value is None or value >= 1, f"{name} is {value}, but must be at least 1")
+        self.require(
+            self.hold is None or self.hold >= 1, f"hold is {self.hold}, but must be at least 1"
+        )

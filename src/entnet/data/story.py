@@ -121,6 +121,8 @@ class Corpus:
     """(Q) how many of its sentences are read when it is asked, at least 1"""
     answers: Ints
     """(Q)"""
+    unknown_answers: NDArray[np.bool_]
+    """(Q) questions whose answer the vocabulary lacks; ``answers`` then has the null word."""
     unknown_words: list[str] = field(default_factory=list)
     """Words of the stories that the vocabulary lacks."""
     story_keys: Ints | None = None
@@ -166,6 +168,7 @@ class Corpus:
             question_story=np.array([i for i, _ in asked], dtype=np.int64),
             question_after=np.array([question.after for _, question in asked], dtype=np.int64),
             answers=np.array(vocab.encode(answers), dtype=np.int64),
+            unknown_answers=np.array([answer not in vocab for answer in answers], dtype=np.bool_),
             unknown_words=list(unknown),
         )
 
@@ -245,23 +248,42 @@ class Entries:
             story_keys=keys,
         )
 
-    def groups(self, questions: int, order: Ints | None = None) -> Iterator[Ints]:
+    def groups(self, questions: int, order: Ints | None = None) -> list[Ints]:
         """Cut entries, in the given order, into groups of about so many questions.
 
         A group is closed as soon as it has at least ``questions`` of them, so whole stories stay together.
         """
         order = np.arange(len(self)) if order is None else order
-        counts = self.questions_per_entry[order]
-        group: list[int] = []
-        held = 0
-        for entry, count in zip(order.tolist(), counts.tolist(), strict=True):
-            group.append(entry)
+        closes, held = [], 0
+        for place, count in enumerate(self.questions_per_entry[order].tolist(), start=1):
             held += count
             if held >= questions:
-                yield np.array(group)
-                group, held = [], 0
-        if group:
-            yield np.array(group)
+                closes.append(place)
+                held = 0
+        return [group for group in np.split(order, closes) if len(group)]
+
+    def batches(self, groups: Sequence[Ints]) -> Iterator[RaggedBatch]:
+        """The batch of every group. All are gathered at once and handed out as views."""
+        if not groups:
+            return
+        everything = self.batch(np.concatenate(groups))
+        sizes = np.array([len(group) for group in groups])
+        questions = np.array([int(self.questions_per_entry[group].sum()) for group in groups])
+        story = question = 0
+        for stories, asked in zip(sizes.tolist(), questions.tolist(), strict=True):
+            first = int(everything.story_offsets[story])
+            last = int(everything.story_offsets[story + stories])
+            keys = everything.story_keys
+            yield RaggedBatch(
+                words=everything.words[first:last],
+                story_offsets=everything.story_offsets[story : story + stories + 1] - first,
+                question_words=everything.question_words[question : question + asked],
+                question_step=everything.question_step[question : question + asked] - first,
+                answers=everything.answers[question : question + asked],
+                story_keys=None if keys is None else keys[story : story + stories],
+            )
+            story += stories
+            question += asked
 
 
 def _padded(rows: list[list[int]], length: int) -> Ints:

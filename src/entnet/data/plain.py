@@ -1,0 +1,80 @@
+"""Stories as people write them: plain text, or lines copied out of a bAbI file.
+
+Sentences end with a full stop, an exclamation mark or the end of a line. What ends with a question mark is
+a question, asked where it stands; after a tab may follow its answer and its supporting facts, as in bAbI
+files. Line numbers are dropped where every line has one, and where they begin again, so does a story.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from entnet.data.story import Question, Story
+from entnet.errors import DataError
+
+# White space after the mark, and whatever closes a quotation or a bracket with it.
+_SENTENCE_END = re.compile(r"(?<=[.!?])[\"'”’)\]]*\s+")
+_NUMBERED = re.compile(r"^(\d+)\s+(?=\S)")
+
+
+def split_sentences(text: str) -> list[str]:
+    """Cut text into sentences and questions.
+
+    >>> split_sentences("Mary got the milk. She left.\\nWhere is it?")
+    ['Mary got the milk.', 'She left.', 'Where is it?']
+    """
+    pieces = (
+        piece.strip() for line in text.splitlines() for piece in _SENTENCE_END.split(line.strip())
+    )
+    return [piece for piece in pieces if any(letter.isalnum() for letter in piece)]
+
+
+def is_question(sentence: str) -> bool:
+    return sentence.rstrip("\"'”’)] ").endswith("?")
+
+
+def parse_plain(text: str) -> list[Story]:
+    """The stories of a text: one, unless line numbers begin again. A question may lack its answer."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if not (lines and all(_NUMBERED.match(line) for line in lines)):
+        return _stories([lines])
+    numbers = [int(line.split(maxsplit=1)[0]) for line in lines]
+    lines = [_NUMBERED.sub("", line) for line in lines]
+    starts = [i for i, number in enumerate(numbers) if i == 0 or number <= numbers[i - 1]]
+    return _stories([lines[a:b] for a, b in zip(starts, [*starts[1:], len(lines)], strict=True)])
+
+
+def read_plain(path: Path | str) -> list[Story]:
+    """``parse_plain`` of a file, which must be UTF-8 text with a sentence in it."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise DataError(path, None, "no such file") from error
+    except UnicodeDecodeError as error:
+        raise DataError(path, None, f"not UTF-8 text: {error.reason} at byte {error.start}") from error
+    except OSError as error:
+        raise DataError(path, None, f"cannot be read: {error.strerror}") from error
+    stories = parse_plain(text)
+    if not stories:
+        raise DataError(path, None, "holds no sentence; write one a line")
+    return stories
+
+
+def _stories(groups: list[list[str]]) -> list[Story]:
+    stories = [_story(lines) for lines in groups]
+    return [story for story in stories if story.sentences or story.questions]
+
+
+def _story(lines: list[str]) -> Story:
+    sentences: list[str] = []
+    questions: list[Question] = []
+    for line in lines:
+        text, _, answer = line.partition("\t")
+        for piece in split_sentences(text):
+            if is_question(piece):
+                said = answer.split("\t")[0].strip()
+                questions.append(Question(len(sentences), piece, said))
+            else:
+                sentences.append(piece)
+    return Story(tuple(sentences), tuple(questions))

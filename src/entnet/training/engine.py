@@ -1,0 +1,107 @@
+"""What turns a batch into an update: plain PyTorch here, compiled code in ``native_engine``."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+import torch
+from torch import Tensor, nn
+
+from entnet.config import TrainConfig
+from entnet.data.story import RaggedBatch
+from entnet.models.base import StoryModel
+
+
+class BatchResult(NamedTuple):
+    """What a step saw before it changed the weights."""
+
+    loss: float
+    """Cross-entropy, summed over the questions."""
+    errors: int
+    questions: int
+
+
+class Engine(Protocol):
+    """One update at a time, and answers without updates."""
+
+    name: str
+
+    def step(self, batch: RaggedBatch, rate: float) -> BatchResult:
+        """Update the network's weights from one batch."""
+
+    def predict(self, batch: RaggedBatch) -> tuple[Tensor, float]:
+        """Answers (Q), and the summed loss; the weights stay as they are."""
+
+    def state(self) -> dict[str, Tensor]:
+        """Everything besides the weights that the next step depends on."""
+
+    def load_state(self, state: dict[str, Tensor]) -> None:
+        """Take up what ``state`` gave."""
+
+
+class TorchEngine:
+    """Autograd and torch's own optimisers: works for every network, and says what is right."""
+
+    name = "torch"
+
+    def __init__(self, model: StoryModel, config: TrainConfig) -> None:
+        self.model = model
+        self.config = config
+        self.parameters = [p for p in model.parameters() if p.requires_grad]
+        self.optimiser: torch.optim.Optimizer
+        if config.optimiser == "adam":
+            self.optimiser = torch.optim.Adam(self.parameters, lr=config.rate, foreach=True)
+        else:
+            self.optimiser = torch.optim.SGD(self.parameters, lr=config.rate, foreach=True)
+
+    def step(self, batch: RaggedBatch, rate: float) -> BatchResult:
+        self.model.train()
+        for group in self.optimiser.param_groups:
+            group["lr"] = rate
+        self.optimiser.zero_grad(set_to_none=True)
+        scores = self.model(batch)
+        loss = nn.functional.cross_entropy(scores, batch.answers, reduction="sum")
+        (loss if self.config.loss == "sum" else loss / batch.questions).backward()
+        if self.config.clip > 0:
+            nn.utils.clip_grad_norm_(self.parameters, self.config.clip)
+        self.optimiser.step()
+        self.model.after_update()
+        errors = int((scores.argmax(-1) != batch.answers).sum())
+        return BatchResult(float(loss.detach()), errors, batch.questions)
+
+    @torch.no_grad()
+    def predict(self, batch: RaggedBatch) -> tuple[Tensor, float]:
+        self.model.eval()
+        scores = self.model(batch)
+        loss = nn.functional.cross_entropy(scores, batch.answers, reduction="sum")
+        return scores.argmax(-1), float(loss)
+
+    def state(self) -> dict[str, Tensor]:
+        return {
+            f"{i}.{name}": value if isinstance(value, Tensor) else torch.tensor(value)
+            for i, slots in self.optimiser.state_dict()["state"].items()
+            for name, value in slots.items()
+            if value is not None
+        }
+
+    def load_state(self, state: dict[str, Tensor]) -> None:
+        slots: dict[int, dict[str, Tensor]] = {}
+        for key, value in state.items():
+            index, _, name = key.partition(".")
+            slots.setdefault(int(index), {})[name] = value
+        groups = self.optimiser.state_dict()["param_groups"]
+        self.optimiser.load_state_dict({"state": slots, "param_groups": groups})
+
+
+def choose_engine(model: StoryModel, config: TrainConfig) -> Engine:
+    """The compiled engine where it can run this network, else plain PyTorch."""
+    if config.engine == "reference":
+        return TorchEngine(model, config)
+    from entnet.training.native_engine import NativeEngine
+
+    reason = NativeEngine.supports(model.config, config)
+    if reason is None:
+        return NativeEngine(model, config)
+    if config.engine == "native":
+        raise ValueError(f"the native engine cannot train this network: {reason}")
+    return TorchEngine(model, config)

@@ -1,0 +1,47 @@
+"""What is written down about a run besides its scores."""
+
+from __future__ import annotations
+
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from entnet.config import TrainConfig
+from entnet.models.base import StoryModel
+
+
+def package_version() -> str:
+    """The installed version of entnet."""
+    try:
+        return version("entnet")
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def machine() -> str:
+    """The processor's name."""
+    info = Path("/proc/cpuinfo")
+    if info.is_file():
+        for line in info.read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def result_line(
+    about: dict[str, Any], model: StoryModel, config: TrainConfig, engine: str
+) -> dict[str, Any]:
+    """Configuration, seed, version and machine of a run."""
+    model_config = model.config.to_dict()
+    return {
+        **about,
+        "seed": config.seed,
+        "kind": model.config.kind,
+        "model": model_config,
+        "train": config.to_dict(),
+        "parameters": model.parameter_count(),
+        "engine": engine,
+        "version": package_version(),
+        "machine": machine(),
+    }
