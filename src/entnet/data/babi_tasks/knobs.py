@@ -14,9 +14,7 @@ SPARE_PEOPLE = (
     "Julie Bill Mary Fred Anna Jeff Laura Peter Emma Tom Nina Paul Sara Hugo Clara Oscar Alice Victor "
     "Irene Simon"
 )
-SPARE_PLACES = (
-    "cinema park school attic cellar library station garage museum balcony market theatre bakery harbour"
-)
+SPARE_PLACES = "cinema park school attic cellar library station garage museum balcony market theatre bakery harbour"
 SPARE_OBJECTS = "ball book cup key lamp hat coat pen clock map rope candle basket umbrella"
 SPARE = {
     "people": tuple(SPARE_PEOPLE.split()),
@@ -68,7 +66,8 @@ class Setting:
             if not getattr(self, name):
                 raise EntNetError(f"task {task} has no {name} to set; it has {self.knobs()}")
             changes[name] = (
-                _number(name, value) if name.endswith("question") or name.endswith("story")
+                _number(name, value)
+                if name.endswith("question") or name.endswith("story")
                 else self._words(name, value, task)
             )
         return replace(self, **changes)
@@ -83,7 +82,9 @@ class Setting:
             spare = tuple(word for word in SPARE[name] if word not in standard)
             words = (*standard, *spare)[: max(value, 0)]
             if value > len(words):
-                raise EntNetError(f"{value} {name}, but only {len(words)} names at hand; name them all")
+                raise EntNetError(
+                    f"{value} {name}, but only {len(words)} names at hand; name them all"
+                )
         else:
             words = tuple(value)
         if len(set(words)) < len(words):
