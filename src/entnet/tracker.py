@@ -95,8 +95,10 @@ class SlotContent:
     slot: int
     key: str | None
     """The word that the slot stands for, where keys are tied to words."""
+    follows: tuple[NearWord, ...]
+    """Words whose embeddings are nearest to the slot's key: what makes it open."""
     words: tuple[NearWord, ...]
-    """Nearest first."""
+    """What it says, nearest first."""
 
 
 class Tracker:
@@ -132,7 +134,11 @@ class Tracker:
 
     def read(self, text: str) -> list[SentenceRead]:
         """Read a text, sentence by sentence; says what each did. All of it is read, or nothing is."""
-        encoded = [self._encode(sentence) for sentence in split_sentences(text)]
+        return self.read_sentences(split_sentences(text))
+
+    def read_sentences(self, sentences: Sequence[str]) -> list[SentenceRead]:
+        """The same for text that is cut into sentences already."""
+        encoded = [self._encode(sentence) for sentence in sentences]
         done: list[SentenceRead] = []
         with torch.inference_mode():
             for sentence, words, unknown in encoded:
@@ -150,9 +156,13 @@ class Tracker:
         text, words, unknown = self._encode(question)
         with torch.inference_mode():
             reading = self.model.read(self.state, words)
+            names = self.model.vocab.words
             probabilities = reading.scores[0].softmax(-1)
+            if self.model.config.output == "slots":
+                names = self.key_words
+            else:
+                probabilities[0] = -1  # the null word is no answer
             best = probabilities.topk(min(alternatives + 1, self._possible_answers()))
-        names = self.key_words if self.model.config.output == "slots" else self.model.vocab.words
         guesses = [
             Guess(names[word], probability)
             for word, probability in zip(best.indices.tolist(), best.values.tolist(), strict=True)
@@ -168,11 +178,11 @@ class Tracker:
 
     def slots(self, words: int = 3) -> list[SlotContent]:
         """What each slot holds: the words whose rows of R are nearest to φ(H h_j)."""
-        with torch.inference_mode():
-            near = nearest_words(self.model, self.state, words)[0]
+        near = nearest_words(self.model, self.state, words)[0]
+        follows = followed_words(self.model, self.state, words)
         return [
-            SlotContent(slot, self.key_words[slot] if self.key_words else None, tuple(near[slot]))
-            for slot in range(self.model.config.slots)
+            SlotContent(slot, key, tuple(follows[slot]), tuple(near[slot]))
+            for slot, key in enumerate(self.key_words or [None] * self.model.config.slots)
         ]
 
     # The state as a value.
@@ -222,7 +232,7 @@ class Tracker:
         config = self.model.config
         if config.output == "slots":
             return config.slots
-        return len(config.answer_words) or len(self.model.vocab)
+        return len(config.answer_words) or len(self.model.vocab) - 1
 
     def _encode(self, text: str) -> tuple[str, Tensor, tuple[str, ...]]:
         """A sentence or question as (1, L) word numbers, with the words that have none."""
@@ -233,7 +243,9 @@ def load_entity_network(source: Path | str) -> EntNet:
     """The entity network in a directory, or one that comes with the package."""
     model = StoryModel.from_pretrained(source)
     if not isinstance(model, EntNet):
-        raise EntNetError(f"{source}: a {model.config.kind} network, which has no slots to look into")
+        raise EntNetError(
+            f"{source}: a {model.config.kind} network, which has no slots to look into"
+        )
     return model
 
 
@@ -259,17 +271,27 @@ def encode_text(
     return text, torch.tensor([numbers]), unknown
 
 
+@torch.inference_mode()
 def nearest_words(model: EntNet, state: MemoryState, count: int) -> list[list[list[NearWord]]]:
     """For every memory (S) and slot (m): the ``count`` words nearest to what the slot says."""
-    similarity = model.slot_words(state)[..., 1:]  # the null word is no answer
-    best = similarity.topk(min(count, similarity.shape[-1]), dim=-1)
+    return [_top_words(model, similarity, count) for similarity in model.slot_words(state)]
+
+
+@torch.inference_mode()
+def followed_words(model: EntNet, state: MemoryState, count: int) -> list[list[NearWord]]:
+    """For every slot: the words whose embeddings are nearest to its key, by cosine similarity."""
+    keys = state.keys[0] if state.keys.dim() == 3 else state.keys
+    normal = torch.nn.functional.normalize
+    return _top_words(model, normal(keys, dim=-1) @ normal(model.embedding, dim=-1).T, count)
+
+
+def _top_words(model: EntNet, similarity: Tensor, count: int) -> list[list[NearWord]]:
+    """Of similarities (m, |V|), the best words of every slot; the null word is not one of them."""
+    best = similarity[:, 1:].topk(min(count, len(model.vocab) - 1), dim=-1)
     words = model.vocab.words
     return [
-        [
-            [NearWord(words[i + 1], value) for i, value in zip(ids, values, strict=True)]
-            for ids, values in zip(slot_ids, slot_values, strict=True)
-        ]
-        for slot_ids, slot_values in zip(best.indices.tolist(), best.values.tolist(), strict=True)
+        [NearWord(words[i + 1], value) for i, value in zip(ids, values, strict=True)]
+        for ids, values in zip(best.indices.tolist(), best.values.tolist(), strict=True)
     ]
 
 

@@ -52,7 +52,9 @@ def read_plain(path: Path | str) -> list[Story]:
     except FileNotFoundError as error:
         raise DataError(path, None, "no such file") from error
     except UnicodeDecodeError as error:
-        raise DataError(path, None, f"not UTF-8 text: {error.reason} at byte {error.start}") from error
+        raise DataError(
+            path, None, f"not UTF-8 text: {error.reason} at byte {error.start}"
+        ) from error
     except OSError as error:
         raise DataError(path, None, f"cannot be read: {error.strerror}") from error
     stories = parse_plain(text)
