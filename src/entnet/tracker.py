@@ -4,8 +4,9 @@
     tracker.read("Mary got the milk. Mary went to the garden.")
     tracker.ask("Where is the milk?").answer
 
-A tracker is a network and one memory of constant size. Any number of trackers share a network, which
-reading never changes, so they may run in threads of their own; one tracker belongs to one thread at a time.
+A tracker is a network and one memory of constant size. Any number of trackers share a network:
+reading never changes it, so each may run in a thread of its own. One tracker is for one thread at a
+time.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ SNAPSHOT_VERSION = 1
 
 
 class TextError(EntNetError):
-    """Text that this network cannot read: empty, too long, or, by choice, with words it never saw."""
+    """Text that this network cannot read: empty, too long, or (by choice) with unknown words."""
 
 
 class SnapshotError(EntNetError):
@@ -104,12 +105,15 @@ class SlotContent:
 class Tracker:
     """A network, and the memory of what it has read so far."""
 
+    state: MemoryState
+    sentences_read: int
+
     def __init__(
         self, model: EntNet, keys: Sequence[str] | None = None, strict: bool = False
     ) -> None:
         """``keys``: the words that slots stand for, where the network takes them from the story.
 
-        With ``strict``, a word never seen in training is refused instead of named and read as nothing.
+        With ``strict``, words never seen in training are refused, not named and read as nothing.
         """
         if not isinstance(model, EntNet):
             raise EntNetError(
@@ -133,7 +137,7 @@ class Tracker:
     # Reading and asking.
 
     def read(self, text: str) -> list[SentenceRead]:
-        """Read a text, sentence by sentence; says what each did. All of it is read, or nothing is."""
+        """Read a text, sentence by sentence, and say what each did. Reads all of it or nothing."""
         return self.read_sentences(split_sentences(text))
 
     def read_sentences(self, sentences: Sequence[str]) -> list[SentenceRead]:
@@ -190,11 +194,11 @@ class Tracker:
     def reset(self) -> None:
         """Forget everything: slots go back to their keys."""
         with torch.inference_mode():
-            self.state: MemoryState = self.model.initial_state(self._story_keys)
+            self.state = self.model.initial_state(self._story_keys)
         self.sentences_read = 0
 
     def fork(self) -> Tracker:
-        """A second tracker that goes on from here, for a what-if. Costs nothing: states are values."""
+        """A second tracker that goes on from here, for a what-if. It is cheap: states are values."""
         twin = Tracker(self.model, self.key_words or None, self.strict)
         twin.state, twin.sentences_read = self.state, self.sentences_read
         return twin

@@ -1,8 +1,9 @@
 """Stories as people write them: plain text, or lines copied out of a bAbI file.
 
-Sentences end with a full stop, an exclamation mark or the end of a line. What ends with a question mark is
-a question, asked where it stands; after a tab may follow its answer and its supporting facts, as in bAbI
-files. Line numbers are dropped where every line has one, and where they begin again, so does a story.
+Sentences end with a full stop, an exclamation mark or the end of a line. What ends with a question
+mark is a question, asked where it stands; a tab, its answer, a tab and its supporting facts may follow
+it, as in bAbI files. Line numbers are dropped where every line has one; where they begin again, a new
+story begins.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from entnet.data.babi import read_text
 from entnet.data.story import Question, Story
 from entnet.errors import DataError
 
@@ -35,7 +37,7 @@ def is_question(sentence: str) -> bool:
 
 
 def parse_plain(text: str) -> list[Story]:
-    """The stories of a text: one, unless line numbers begin again. A question may lack its answer."""
+    """The stories of a text: one, unless line numbers begin again. Questions may lack an answer."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if not (lines and all(_NUMBERED.match(line) for line in lines)):
         return _stories([lines])
@@ -46,18 +48,8 @@ def parse_plain(text: str) -> list[Story]:
 
 
 def read_plain(path: Path | str) -> list[Story]:
-    """``parse_plain`` of a file, which must be UTF-8 text with a sentence in it."""
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except FileNotFoundError as error:
-        raise DataError(path, None, "no such file") from error
-    except UnicodeDecodeError as error:
-        raise DataError(
-            path, None, f"not UTF-8 text: {error.reason} at byte {error.start}"
-        ) from error
-    except OSError as error:
-        raise DataError(path, None, f"cannot be read: {error.strerror}") from error
-    stories = parse_plain(text)
+    """``parse_plain`` of a file of UTF-8 text with a sentence in it."""
+    stories = parse_plain(read_text(Path(path)))
     if not stories:
         raise DataError(path, None, "holds no sentence; write one a line")
     return stories

@@ -1,7 +1,7 @@
 """Do slots name the right places? The paper's Table 3, counted over many stories instead of one.
 
-Where people and things truly are follows from the text of task 2: people move, take things along and put
-them down. A slot tied to one of them should have that place as its nearest word.
+Where people and things truly are follows from the text of task 2: people move, take things along
+and put them down. A slot tied to one of them should have that place as its nearest word.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class PlaceScore:
 
     @property
     def share(self) -> float:
-        """Of all people and things whose place the text tells: the share whose slot names it first."""
+        """Of the people and things whose place the text tells, the share whose slot names it."""
         return (self.people_right + self.things_right) / max(self.people + self.things, 1)
 
     def to_dict(self) -> dict[str, float]:

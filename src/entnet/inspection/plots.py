@@ -1,4 +1,4 @@
-"""A trace as a picture: gates or movement by sentence and slot, with words and attention beside them."""
+"""A trace as a picture: gates or movement by sentence and slot, words and attention beside them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def save_plot(trace: Trace, path: Path | str, shown: Shown = "gates") -> None:
 
 
 def plot_trace(trace: Trace, shown: Shown = "gates") -> Figure:
-    """A heat map of slots by sentences; to its right what the slots hold at the end, and attention."""
+    """A heat map of slots by sentences; beside it what slots hold at the end, and attention."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
