@@ -1,0 +1,5 @@
+"""``python -m entnet``"""
+
+from entnet.cli import main
+
+main()

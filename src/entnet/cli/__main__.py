@@ -1,0 +1,5 @@
+"""``python -m entnet.cli``"""
+
+from entnet.cli import main
+
+main()
