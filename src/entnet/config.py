@@ -78,9 +78,11 @@ def _check_type(owner: str, name: str, value: object, hint: Any) -> None:
                 return
         elif isinstance(value, kind):
             return
-    choices = [repr(c) for kind in allowed for c in typing.get_args(kind)] if (
-        any(typing.get_origin(kind) is Literal for kind in allowed)
-    ) else [getattr(kind, "__name__", str(kind)) for kind in allowed]
+    choices = (
+        [repr(c) for kind in allowed for c in typing.get_args(kind)]
+        if (any(typing.get_origin(kind) is Literal for kind in allowed))
+        else [getattr(kind, "__name__", str(kind)) for kind in allowed]
+    )
     raise ConfigError(f"{owner}: {name} is {value!r}, but must be {' or '.join(choices)}")
 
 
@@ -100,7 +102,9 @@ class ModelConfig(Config):
     """Sentences a question can look back on (paper: 70, task 3: 130; authors' code: 150 there)."""
 
     def check(self) -> None:
-        self.require(self.vocabulary >= 2, f"vocabulary is {self.vocabulary}, but must be at least 2")
+        self.require(
+            self.vocabulary >= 2, f"vocabulary is {self.vocabulary}, but must be at least 2"
+        )
         self.require(
             self.sentence_length >= 1,
             f"sentence_length is {self.sentence_length}, but must be at least 1",

@@ -9,7 +9,7 @@ from pathlib import Path
 NULL_WORD = "<null>"
 """Word 0. It pads sentences, embeds as zero, and stands in for words never seen in training."""
 
-_EDGE_PUNCTUATION = ".,;:!?\"()[]"
+_EDGE_PUNCTUATION = '.,;:!?"()[]'
 
 
 def tokenise(text: str, lowercase: bool = True) -> list[str]:

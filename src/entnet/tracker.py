@@ -198,7 +198,7 @@ class Tracker:
         self.sentences_read = 0
 
     def fork(self) -> Tracker:
-        """A second tracker that goes on from here, for a what-if. It is cheap: states are values."""
+        """A second tracker that goes on from here, for a what-if. Cheap: states are values."""
         twin = Tracker(self.model, self.key_words or None, self.strict)
         twin.state, twin.sentences_read = self.state, self.sentences_read
         return twin

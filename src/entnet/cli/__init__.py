@@ -13,7 +13,7 @@ from entnet.errors import EntNetError
 
 app = typer.Typer(
     name="entnet",
-    help="Recurrent Entity Networks: read a story once, track the state of the world, answer at any moment.",
+    help="Recurrent Entity Networks: read a story once, track the world, answer at any moment.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

@@ -50,7 +50,9 @@ def parse_settings(
                 break
         else:
             known = sorted(
-                field.name for owner in (model_config, TrainConfig) for field in dataclasses.fields(owner)
+                field.name
+                for owner in (model_config, TrainConfig)
+                for field in dataclasses.fields(owner)
             )
             raise ConfigError(f"no setting {key!r}; known: {', '.join(known)}")
     return model, training

@@ -18,7 +18,9 @@ data_app = typer.Typer(help="Find, verify and download data sets.", no_args_is_h
 
 DirectoryOption = Annotated[
     Path | None,
-    typer.Option("--dir", help="Data directory; else $ENTNET_DATA, else the user's data directory."),
+    typer.Option(
+        "--dir", help="Data directory; else $ENTNET_DATA, else the user's data directory."
+    ),
 ]
 
 

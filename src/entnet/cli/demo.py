@@ -60,7 +60,12 @@ def demo(
         generate(_TASK, 1_000, seed, split="valid"),
         generate(_TASK, 1_000, seed, split="test"),
         config,
-        model_options={"encoder": "bow", "keys": "tied", "key_words": _ENTITIES, "slots": len(_ENTITIES)},
+        model_options={
+            "encoder": "bow",
+            "keys": "tied",
+            "key_words": _ENTITIES,
+            "slots": len(_ENTITIES),
+        },
     )
     with tempfile.TemporaryDirectory() as directory:
         run = Run(Path(directory), prepared.build, prepared.data, config)
@@ -75,7 +80,9 @@ def demo(
         f"[bold]2. Testing[/] on {best['test_questions']:,} questions it has never seen: "
         f"[bold]{best['test_error']:.1f}%[/] wrong\n"
     )
-    console.print("[bold]3. Reading[/] a story, sentence by sentence; how far each slot's gate opens:\n")
+    console.print(
+        "[bold]3. Reading[/] a story, sentence by sentence; how far each slot's gate opens:\n"
+    )
     state = _read_aloud(network)
     console.print("\n[bold]4. Asking[/]\n")
     for question in _QUESTIONS:

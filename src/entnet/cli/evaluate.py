@@ -22,12 +22,16 @@ def register(app: typer.Typer) -> None:
 
 
 def evaluate(
-    model: Annotated[str, typer.Argument(help="A shipped network's name, its directory, or a run's.")],
+    model: Annotated[
+        str, typer.Argument(help="A shipped network's name, its directory, or a run's.")
+    ],
     file: Annotated[Path, typer.Argument(help="Stories with questions (.txt bAbI, .jsonl).")],
     predictions: Annotated[
         bool, typer.Option("--predictions", help="Give the answers too, in the file's order.")
     ] = False,
-    strict: Annotated[bool, typer.Option("--strict", help="Refuse words the network never saw.")] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Refuse words the network never saw.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Ask a network every question of a file, and count its errors.

@@ -30,19 +30,31 @@ def register(app: typer.Typer) -> None:
 
 
 def train(
-    train_file: Annotated[Path, typer.Option("--train", help="Stories to train on (.txt bAbI, .jsonl).")],
-    out: Annotated[Path, typer.Option("--out", help="The run's directory; an interrupted run goes on.")],
+    train_file: Annotated[
+        Path, typer.Option("--train", help="Stories to train on (.txt bAbI, .jsonl).")
+    ],
+    out: Annotated[
+        Path, typer.Option("--out", help="The run's directory; an interrupted run goes on.")
+    ],
     valid_file: Annotated[
         Path | None,
-        typer.Option("--valid", help="Stories to choose by; else the last 10% of the training questions."),
+        typer.Option(
+            "--valid", help="Stories to choose by; else the last 10% of the training questions."
+        ),
     ] = None,
-    test_file: Annotated[Path | None, typer.Option("--test", help="Stories to score at the end.")] = None,
-    model: Annotated[str, typer.Option(help="The kind of network: entnet, lstm, memn2n.")] = "entnet",
+    test_file: Annotated[
+        Path | None, typer.Option("--test", help="Stories to score at the end.")
+    ] = None,
+    model: Annotated[
+        str, typer.Option(help="The kind of network: entnet, lstm, memn2n.")
+    ] = "entnet",
     epochs: Annotated[int, typer.Option(help="Passes over the training stories.")] = 200,
     seed: Annotated[int, typer.Option(help="Of everything random in the run.")] = 1,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", help="Any setting of the network or its training, e.g. --set width=50."),
+        typer.Option(
+            "--set", help="Any setting of the network or its training, e.g. --set width=50."
+        ),
     ] = None,
     tensorboard: Annotated[bool, typer.Option(help="Write TensorBoard events too.")] = False,
     as_json: JsonOption = False,
@@ -76,7 +88,9 @@ def train(
     try:
         result = run.train(Watchers(watchers))
     except KeyboardInterrupt:
-        error_console.print(f"stopped; the same command goes on from epoch {run.done + 1}", soft_wrap=True)
+        error_console.print(
+            f"stopped; the same command goes on from epoch {run.done + 1}", soft_wrap=True
+        )
         raise typer.Exit(130) from None
     if as_json:
         print_json(result)

@@ -83,7 +83,9 @@ def read_babi(path: Path | str, require_questions: bool = True) -> list[Story]:
             reader.line(number, line, unterminated=number == len(lines))
     stories = reader.finish()
     if require_questions and not any(story.questions for story in stories):
-        raise DataError(path, None, "no question in the file; a question line has a tab and an answer")
+        raise DataError(
+            path, None, "no question in the file; a question line has a tab and an answer"
+        )
     return stories
 
 
@@ -109,7 +111,9 @@ class _Reader:
         if not (label.isascii() and label.isdigit()):
             shown = label[:20]
             raise DataError(
-                self.path, number, f"a line starts with its number and a blank, this one with {shown!r}"
+                self.path,
+                number,
+                f"a line starts with its number and a blank, this one with {shown!r}",
             )
         self._count(number, int(label))
         if "\t" in rest:
@@ -131,7 +135,9 @@ class _Reader:
             raise DataError(self.path, number, "a sentence without words")
         if text.endswith("?"):
             raise DataError(
-                self.path, number, "a question without an answer; a tab and the answer must follow it"
+                self.path,
+                number,
+                "a question without an answer; a tab and the answer must follow it",
             )
         if unterminated and not text.endswith((".", "!")):
             raise DataError(self.path, number, f"the file ends inside a sentence: {text!r}")
@@ -158,10 +164,14 @@ class _Reader:
         self.questions.append(Question(len(self.sentences), text, fields[0], supports))
 
     def _support(self, number: int, fact: str) -> int:
-        sentence = self.sentence_of_line.get(int(fact)) if fact.isascii() and fact.isdigit() else None
+        sentence = (
+            self.sentence_of_line.get(int(fact)) if fact.isascii() and fact.isdigit() else None
+        )
         if sentence is None:
             raise DataError(
-                self.path, number, f"supporting fact {fact!r} is no sentence's line number in this story"
+                self.path,
+                number,
+                f"supporting fact {fact!r} is no sentence's line number in this story",
             )
         return sentence
 

@@ -1,9 +1,8 @@
 """Stories as people write them: plain text, or lines copied out of a bAbI file.
 
 Sentences end with a full stop, an exclamation mark or the end of a line. What ends with a question
-mark is a question, asked where it stands; a tab, its answer, a tab and its supporting facts may follow
-it, as in bAbI files. Line numbers are dropped where every line has one; where they begin again, a new
-story begins.
+mark is a question, asked where it stands; a tab and its answer may follow it, as in bAbI files. Line
+numbers are dropped where every line has one; where they begin again, a new story begins.
 """
 
 from __future__ import annotations

@@ -223,7 +223,9 @@ class Entries:
 
     def questions_of(self, chosen: Ints) -> Ints:
         """Numbers, in the corpus, of the questions that ``batch(chosen)`` asks, in its order."""
-        return self.question_order[_ranges(self.question_offsets[chosen], self.question_offsets[chosen + 1])]
+        return self.question_order[
+            _ranges(self.question_offsets[chosen], self.question_offsets[chosen + 1])
+        ]
 
     def batch(self, chosen: Ints) -> RaggedBatch:
         """Lay the chosen entries end to end."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from importlib import resources
 from pathlib import Path
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self
 
 import torch
 from safetensors import SafetensorError
@@ -53,7 +53,11 @@ class StoryModel(nn.Module):
         directory = Path(directory)
         directory.mkdir(parents=True, exist_ok=True)
         weights = {name: tensor.detach().contiguous() for name, tensor in self.state_dict().items()}
-        about = {"format": FORMAT_VERSION, "kind": self.config.kind, "config": self.config.to_dict()}
+        about = {
+            "format": FORMAT_VERSION,
+            "kind": self.config.kind,
+            "config": self.config.to_dict(),
+        }
         write_atomically(directory / "vocab.json", self.vocab.to_json().encode())
         write_atomically(directory / "config.json", json.dumps(about, indent=1).encode())
         write_atomically(directory / "model.safetensors", save(weights, {"format": "entnet"}))
@@ -78,7 +82,7 @@ class StoryModel(nn.Module):
         except (ConfigError, ValueError, TypeError) as error:
             raise ModelFileError(f"{directory}: {error}") from error
         _load_weights(model, directory / "model.safetensors")
-        return cast(Self, model.eval())
+        return model.eval()
 
 
 def register(model_class: type[StoryModel]) -> type[StoryModel]:
@@ -90,7 +94,9 @@ def register(model_class: type[StoryModel]) -> type[StoryModel]:
 def model_class(kind: str) -> type[StoryModel]:
     """The class of networks of this kind: "entnet", "lstm", "memn2n", …"""
     if kind not in _KINDS:
-        raise ModelFileError(f"no kind of network {kind!r}; known kinds: {', '.join(sorted(_KINDS))}")
+        raise ModelFileError(
+            f"no kind of network {kind!r}; known kinds: {', '.join(sorted(_KINDS))}"
+        )
     return _KINDS[kind]
 
 

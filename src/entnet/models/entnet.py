@@ -40,7 +40,9 @@ class EntNet(StoryModel):
         self.readout = Readout(config)
         missing = vocab.unknown(config.key_words)
         if missing:
-            raise EntNetError(f"keys are tied to words outside the vocabulary: {', '.join(missing)}")
+            raise EntNetError(
+                f"keys are tied to words outside the vocabulary: {', '.join(missing)}"
+            )
         self.register_buffer(
             "key_ids", torch.tensor(vocab.encode(config.key_words)), persistent=False
         )

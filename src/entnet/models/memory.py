@@ -45,9 +45,9 @@ class Memory(nn.Module):
         self.U = square_matrix(config.U, d, scale)
         self.V = square_matrix(config.V, d, scale)
         self.W = square_matrix(config.W, d, scale)
-        self.keys = nn.Parameter(torch.randn(m, d) * config.key_scale) if (
-            config.keys == "free"
-        ) else None
+        self.keys = (
+            nn.Parameter(torch.randn(m, d) * config.key_scale) if (config.keys == "free") else None
+        )
         bias_scale = scale if config.bias_init == "normal" else 0.0
         self.gate_bias = nn.Parameter(torch.randn(m) * bias_scale) if config.gate_bias else None
         self.candidate_bias = (

@@ -38,7 +38,9 @@ class Readout(nn.Module):
         self.hops = config.hops
         self.over_words = config.output == "words"
         self.H = nn.Parameter(torch.randn(d, d) * scale) if self.over_words else None
-        self.R = nn.Parameter(torch.randn(config.vocabulary, d) * scale) if self.over_words else None
+        self.R = (
+            nn.Parameter(torch.randn(config.vocabulary, d) * scale) if self.over_words else None
+        )
         own_slopes = self.over_words and config.activation == "prelu" and not config.share_slopes
         units = d if config.slopes == "unit" else 1
         self.slope = nn.Parameter(torch.ones(units)) if own_slopes else None

@@ -61,7 +61,8 @@ class TorchEngine:
         self.optimiser.zero_grad(set_to_none=True)
         scores = self.model(batch)
         loss = nn.functional.cross_entropy(scores, batch.answers, reduction="sum")
-        (loss if self.config.loss == "sum" else loss / batch.questions).backward()
+        objective = loss if self.config.loss == "sum" else loss / batch.questions
+        torch.autograd.backward(objective)
         if self.config.clip > 0:
             nn.utils.clip_grad_norm_(self.parameters, self.config.clip)
         self.optimiser.step()

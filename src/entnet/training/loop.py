@@ -187,7 +187,9 @@ class Run:
             if corpus is None:
                 continue
             whole = 32 if name == "test" and self.config.whole_batches_only else None
-            got: Score = score(self.engine, corpus.entries("story", self.model.config.memory_limit), whole)
+            got: Score = score(
+                self.engine, corpus.entries("story", self.model.config.memory_limit), whole
+            )
             scores[f"{name}_error"] = round(got.error_percent, 4)
             scores[f"{name}_loss"] = round(got.loss, 6)
             scores[f"{name}_questions"] = got.questions

@@ -42,12 +42,12 @@ class TensorBoard(Watcher):
             raise EntNetError(
                 "TensorBoard is not installed: pip install 'entnet[tensorboard]'"
             ) from error
-        self.writer = SummaryWriter(str(directory / "tensorboard"))  # type: ignore[no-untyped-call]
+        self.writer = SummaryWriter(str(directory / "tensorboard"))
 
     def epoch(self, metrics: EpochMetrics) -> None:
         for name, value in metrics.__dict__.items():
             if name != "epoch":
-                self.writer.add_scalar(name, value, metrics.epoch)  # type: ignore[no-untyped-call]
+                self.writer.add_scalar(name, value, metrics.epoch)
 
     def end(self) -> None:
-        self.writer.close()  # type: ignore[no-untyped-call]
+        self.writer.close()
