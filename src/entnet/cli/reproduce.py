@@ -1,0 +1,134 @@
+"""``entnet reproduce``"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from entnet.cli.common import console, error_console, parse_settings, warn
+from entnet.errors import EntNetError
+from entnet.experiments.display import LiveDisplay, PlainLines, best_by_task
+from entnet.experiments.preset import Preset, load_preset, preset_names
+from entnet.experiments.results import results_path
+from entnet.experiments.spec import RunSpec, parse_numbers, specs_of, task_label
+from entnet.experiments.sweep import Sweep, SweepWatcher, drop_outdated
+from entnet.experiments.workers import LocalWorkers, Workers
+from entnet.models import model_class
+
+Engine = Literal["local", "ray"]
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(reproduce)
+
+
+def reproduce(
+    table: Annotated[str, typer.Argument(help=f"The table: {', '.join(preset_names())}.")],
+    tasks: Annotated[str | None, typer.Option(help="Only these tasks, e.g. 1,4-6.")] = None,
+    seeds: Annotated[
+        str | None, typer.Option(help="These seeds, e.g. 1-3, not the preset's.")
+    ] = None,
+    variant: Annotated[
+        list[str] | None, typer.Option(help="Only this variant of the preset; may be repeated.")
+    ] = None,
+    jobs: Annotated[int | None, typer.Option(help="Runs at a time; else as many as cores.")] = None,
+    epochs: Annotated[int | None, typer.Option(help="Epochs, not the preset's.")] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="Any setting, e.g. --set rate=0.003.")
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Option(help="The data directory; else $ENTNET_DATA.")
+    ] = None,
+    runs: Annotated[Path, typer.Option(help="Where runs keep what they need to go on.")] = Path(
+        "runs"
+    ),
+    results: Annotated[
+        Path | None,
+        typer.Option(
+            help="Where finished runs are written down; else results, or RUNS/results if changed."
+        ),
+    ] = None,
+    all_seeds: Annotated[
+        bool, typer.Option("--all-seeds", help="Run every seed, even when a task is solved.")
+    ] = False,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Drop runs that were done with other settings.")
+    ] = False,
+    engine: Annotated[Engine, typer.Option(help="Local processes, or a Ray cluster.")] = "local",
+) -> None:
+    """Run a table of the paper: every task, several seeds, each in a process of its own.
+
+    [bold]Example:[/] entnet reproduce table2 --tasks 1,2 --seeds 1-3
+
+    Interrupted at any moment, the same command goes on where it was. A finished run adds a line to
+    results/TABLE.jsonl; `entnet report` makes the tables from these lines. Runs whose settings are changed
+    by --set or --epochs are no runs of the table, and are written down apart from it.
+    """
+    preset = load_preset(table)
+    given = list(settings or []) + ([f"epochs={epochs}"] if epochs else [])
+    model, train = parse_settings(given, model_class(preset.kind).config_class)
+    specs = specs_of(
+        preset,
+        runs,
+        _numbers(tasks, "--tasks", preset),
+        _numbers(seeds, "--seeds", None),
+        variant,
+        model,
+        train,
+        data,
+    )
+    folder = results or (runs / "results" if given else Path("results"))
+    path = results_path(folder, table)
+    if fresh and (dropped := drop_outdated(specs, path)):
+        warn(f"{dropped} runs with other settings dropped")
+    watcher: SweepWatcher = LiveDisplay(console) if console.is_terminal else PlainLines(console)
+    sweep = Sweep(
+        specs, path, _workers(engine, jobs), preset.stop_at_zero and not all_seeds, watcher
+    )
+    try:
+        failed = sweep.run()
+    except KeyboardInterrupt:
+        error_console.print("stopped; the same command goes on where it was")
+        raise typer.Exit(130) from None
+    _tell(sweep, specs, path)
+    if failed:
+        for ended in failed:
+            error_console.print(f"{ended.spec.name}: {ended.problem}", markup=False, soft_wrap=True)
+        raise EntNetError(f"{len(failed)} runs failed")
+
+
+def _numbers(text: str | None, option: str, preset: Preset | None) -> list[int] | None:
+    if text is None:
+        return None
+    try:
+        numbers = parse_numbers(text, option)
+    except ValueError as error:
+        raise EntNetError(str(error)) from error
+    unknown = [n for n in numbers if preset is not None and n not in preset.tasks]
+    if unknown:
+        raise EntNetError(f"{option}: no task {unknown[0]}")
+    return numbers
+
+
+def _workers(engine: Engine, jobs: int | None) -> Workers:
+    if engine == "ray":
+        from entnet.experiments.ray_workers import RayWorkers
+
+        return RayWorkers(jobs)
+    return LocalWorkers(jobs or os.cpu_count() or 1)
+
+
+def _tell(sweep: Sweep, specs: list[RunSpec], path: Path) -> None:
+    """What the table comes to, for the runs asked for."""
+    asked = {spec.task for spec in specs}
+    for task, line in best_by_task([line for line in sweep.lines if line["task"] in asked]).items():
+        best = line["best"]
+        console.print(
+            f"{task_label(task):>6}: {best['test_error']:.2f}% test error ({line['variant']} seed "
+            f"{line['seed']}, chosen by validation error {best['valid_error']:.2f}%)",
+            soft_wrap=True,
+        )
+    console.print(f"results are in {path}; `entnet report` makes the tables", soft_wrap=True)

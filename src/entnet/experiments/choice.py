@@ -1,0 +1,27 @@
+"""Which run stands for a task: chosen on validation, never on test."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from entnet.experiments.running import Line
+
+Select = Literal["best", "last"]
+
+
+def validation(line: Line, select: Select = "best") -> tuple[float, float]:
+    """What runs are chosen by: validation error, then validation loss, at the best or the last epoch."""
+    scores = line[select]
+    return scores["valid_error"], scores["valid_loss"]
+
+
+def choose(lines: Sequence[Line], select: Select = "best") -> Line:
+    """The run that does best on validation; among equals the one with the smallest seed."""
+    return min(lines, key=lambda line: (*validation(line, select), line["seed"], line["variant"]))
+
+
+def solved(line: Line) -> bool:
+    """Whether the network that a run kept makes no error on validation."""
+    select: Select = line["train"]["select"]
+    return validation(line, select)[0] == 0

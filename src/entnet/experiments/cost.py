@@ -1,0 +1,52 @@
+"""How long runs are expected to take, to begin with the longest and to tell the time left."""
+
+from __future__ import annotations
+
+from entnet.experiments.spec import RunSpec
+
+SENTENCES: dict[int, tuple[int, int]] = {
+    1: (18000, 54000),
+    2: (39608, 140366),
+    3: (162912, 462536),
+    4: (18000, 18000),
+    5: (51344, 179138),
+    6: (18546, 56486),
+    7: (23398, 77824),
+    8: (23988, 78792),
+    9: (18000, 54000),
+    10: (18000, 54000),
+    11: (18000, 54000),
+    12: (18000, 54000),
+    13: (18000, 54000),
+    14: (21062, 69310),
+    15: (18000, 72000),
+    16: (81000, 81000),
+    17: (2250, 18000),
+    18: (11195, 56880),
+    19: (45000, 45000),
+    20: (8990, 52828),
+}
+"""Sentences read in an epoch of the 10k set, drawing whole stories and drawing single questions."""
+
+SENTENCES_A_SECOND = 25_000.0
+"""A first guess; a sweep corrects it by what it sees."""
+
+QUESTION_SENTENCES = 4
+"""What a question costs besides reading, in sentences: the read-out, the update, validation."""
+
+_QUESTIONS = 9_000
+
+
+def epoch_cost(spec: RunSpec) -> float:
+    """The work in an epoch, counted in sentences."""
+    by_question = spec.train.get("draw", "story") == "question"
+    read = sum(
+        SENTENCES.get(task, (20_000, 60_000))[by_question] + QUESTION_SENTENCES * _QUESTIONS
+        for task in spec.tasks
+    )
+    return read / (10 if spec.data == "en" else 1)
+
+
+def run_cost(spec: RunSpec, done: int = 0) -> float:
+    """The work left in a run of which so many epochs are done."""
+    return epoch_cost(spec) * max(spec.epochs - done, 0)

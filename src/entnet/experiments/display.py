@@ -1,0 +1,144 @@
+"""How a sweep gets on: a live table in a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import time
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from entnet.experiments.choice import choose
+from entnet.experiments.running import Line
+from entnet.experiments.spec import RunSpec, task_label
+from entnet.experiments.sweep import Sweep, SweepWatcher
+from entnet.experiments.workers import Ended
+
+
+def duration(seconds: float) -> str:
+    """1:02:03, or 2:03."""
+    minutes, second = divmod(round(seconds), 60)
+    hours, minute = divmod(minutes, 60)
+    return f"{hours}:{minute:02}:{second:02}" if hours else f"{minute}:{second:02}"
+
+
+def summary(sweep: Sweep, began: float) -> str:
+    """Done, running, waiting, time: one line."""
+    done = len({line_name(line) for line in sweep.lines} & {spec.name for spec in sweep.specs})
+    parts = [f"{done} of {len(sweep.specs)} runs done", f"{len(sweep.running)} running"]
+    parts.append(f"{len(sweep.waiting)} waiting")
+    if sweep.skips:
+        parts.append(f"{sweep.skips} not needed")
+    if sweep.failed:
+        parts.append(f"{len(sweep.failed)} failed")
+    left = duration(sweep.seconds_left())
+    return f"{', '.join(parts)}; {duration(time.monotonic() - began)} gone, at most {left} left"
+
+
+def line_name(line: Line) -> str:
+    return f"{task_label(line['task'])} {line['variant']} seed {line['seed']}"
+
+
+def best_by_task(lines: list[Line]) -> dict[int, Line]:
+    """The run chosen on validation for each task so far."""
+    tasks = sorted({line["task"] for line in lines})
+    return {task: choose([line for line in lines if line["task"] == task]) for task in tasks}
+
+
+class PlainLines(SweepWatcher):
+    """A line for each thing that happens, and one a minute in between."""
+
+    def __init__(self, console: Console, every: float = 60.0) -> None:
+        self.console = console
+        self.every = every
+
+    def begin(self, sweep: Sweep) -> None:
+        self.sweep = sweep
+        self.began = self.told = time.monotonic()
+        self._print(summary(sweep, self.began))
+
+    def started(self, spec: RunSpec) -> None:
+        self._print(f"started  {spec.name}")
+
+    def ended(self, ended: Ended) -> None:
+        line = ended.line
+        if line is None:
+            self._print(f"failed   {ended.spec.name}: {ended.problem}")
+            return
+        best = line["best"]
+        self._print(
+            f"finished {ended.spec.name}: epoch {line['best_epoch']} of {line['epochs']}, validation "
+            f"{best['valid_error']:.2f}%, test {best['test_error']:.2f}%, {duration(line['seconds'])}"
+        )
+
+    def skipped(self, task: int, runs: int) -> None:
+        self._print(f"skipped  {runs} more of {task_label(task)}: validation error 0 is reached")
+
+    def tick(self) -> None:
+        if time.monotonic() - self.told >= self.every:
+            self.told = time.monotonic()
+            self._print(summary(self.sweep, self.began))
+            for standing in self.sweep.running.values():
+                error = "–" if standing.valid_error is None else f"{standing.valid_error:.2f}%"
+                self._print(
+                    f"         {standing.spec.name}: epoch {standing.epoch} of "
+                    f"{standing.spec.epochs}, validation {error}"
+                )
+
+    def end(self) -> None:
+        self._print(summary(self.sweep, self.began))
+
+    def _print(self, text: str) -> None:
+        self.console.print(text, markup=False, soft_wrap=True)
+
+
+class LiveDisplay(SweepWatcher):
+    """What is running, the best run of each task so far, and the time left, redrawn in place."""
+
+    def __init__(self, console: Console) -> None:
+        self.live = Live(console=console, refresh_per_second=4)
+
+    def begin(self, sweep: Sweep) -> None:
+        self.sweep = sweep
+        self.began = time.monotonic()
+        self.live.start()
+
+    def ended(self, ended: Ended) -> None:
+        if ended.line is None:
+            self.live.console.print(f"failed {ended.spec.name}: {ended.problem}", markup=False)
+
+    def tick(self) -> None:
+        self.live.update(self.picture())
+
+    def end(self) -> None:
+        self.live.update(self.picture())
+        self.live.stop()
+
+    def picture(self) -> Group:
+        return Group(self._tasks(), self._running(), Text(summary(self.sweep, self.began)))
+
+    def _running(self) -> Table:
+        table = Table("running", "epoch", "", "validation", box=None, pad_edge=False)
+        for standing in self.sweep.running.values():
+            error = "–" if standing.valid_error is None else f"{standing.valid_error:.2f}%"
+            bar = ProgressBar(total=standing.spec.epochs, completed=standing.epoch, width=24)
+            table.add_row(
+                standing.spec.name, f"{standing.epoch}/{standing.spec.epochs}", bar, error
+            )
+        return table
+
+    def _tasks(self) -> Table:
+        title = self.sweep.specs[0].table if self.sweep.specs else ""
+        table = Table("task", "runs", "chosen", "validation", "test", title=title)
+        for task, line in best_by_task(self.sweep.lines).items():
+            runs = sum(other["task"] == task for other in self.sweep.lines)
+            table.add_row(
+                task_label(task),
+                str(runs),
+                f"{line['variant']} seed {line['seed']}",
+                f"{line['best']['valid_error']:.2f}%",
+                f"{line['best']['test_error']:.2f}%",
+            )
+        return table

@@ -1,0 +1,153 @@
+"""Presets: one file a table of the paper, saying what is trained, how and how often.
+
+title = "…"
+data = "en-10k"             # the official set: en (1k) or en-10k
+joint = false               # one network for all tasks at once
+seeds = 10                  # at most, of each variant
+stop_at_zero = true         # no further seeds for a task once a run ends with validation error 0
+tied = false                # keys tied to the entities in a task's vocabulary
+paper = "EntNet"            # the row of the paper's figures that this stands beside
+
+[model]                     # options of the network, as in `entnet train --set`
+[train]                     # options of its training
+[task.3.model]              # what one task has different; also [task.3.train]
+[variant.NAME.model]        # settings among which runs are chosen on validation; also .train and seeds
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass, field
+from importlib import resources
+from typing import Any
+
+from entnet.config import TrainConfig
+from entnet.errors import EntNetError
+from entnet.models import model_class
+
+Options = dict[str, Any]
+
+ALL_TASKS = tuple(range(1, 21))
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One of the settings that a preset tries."""
+
+    name: str
+    seeds: int
+    model: Options = field(default_factory=dict)
+    train: Options = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Preset:
+    """What it takes to fill a table."""
+
+    name: str
+    title: str
+    data: str
+    joint: bool
+    seeds: int
+    stop_at_zero: bool
+    tied: bool
+    paper: str
+    kind: str
+    tasks: tuple[int, ...]
+    model: Options
+    train: Options
+    task_options: dict[int, dict[str, Options]]
+    variants: tuple[Variant, ...]
+
+    def options(self, part: str, variant: Variant, task: int) -> Options:
+        """Options of a run: the preset's, changed by its variant, changed by its task."""
+        common: Options = self.model if part == "model" else self.train
+        of_variant = variant.model if part == "model" else variant.train
+        return {**common, **of_variant, **self.task_options.get(task, {}).get(part, {})}
+
+    def variant(self, name: str) -> Variant:
+        for variant in self.variants:
+            if variant.name == name:
+                return variant
+        known = ", ".join(variant.name for variant in self.variants)
+        raise EntNetError(f"{self.name} has no variant {name!r}; it has {known}")
+
+
+def preset_names() -> list[str]:
+    """The tables that can be reproduced from a preset."""
+    folder = resources.files("entnet.experiments") / "presets"
+    return sorted(
+        entry.name.removesuffix(".toml")
+        for entry in folder.iterdir()
+        if entry.name.endswith(".toml")
+    )
+
+
+def load_preset(name: str) -> Preset:
+    """The preset of this name that comes with the package."""
+    if name not in preset_names():
+        raise EntNetError(f"no preset {name!r}; there are {', '.join(preset_names())}")
+    text = (resources.files("entnet.experiments") / "presets" / f"{name}.toml").read_text("utf-8")
+    return parse_preset(name, text)
+
+
+def parse_preset(name: str, text: str) -> Preset:
+    """A preset from the text of its file; anything unknown or impossible in it is an error."""
+    try:
+        values = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise EntNetError(f"preset {name}: not TOML: {error}") from error
+    seeds = values.pop("seeds", 1)
+    variants = _variants(name, values.pop("variant", {}), seeds)
+    preset = Preset(
+        name=name,
+        title=values.pop("title", name),
+        data=values.pop("data", "en-10k"),
+        joint=values.pop("joint", False),
+        seeds=seeds,
+        stop_at_zero=values.pop("stop_at_zero", False),
+        tied=values.pop("tied", False),
+        paper=values.pop("paper", ""),
+        kind=values.pop("kind", "entnet"),
+        tasks=tuple(values.pop("tasks", ALL_TASKS)),
+        model=values.pop("model", {}),
+        train=values.pop("train", {}),
+        task_options={int(task): parts for task, parts in values.pop("task", {}).items()},
+        variants=variants,
+    )
+    _refuse_unknown(name, values)
+    _check(preset)
+    return preset
+
+
+def _variants(name: str, tables: dict[str, Any], seeds: int) -> tuple[Variant, ...]:
+    variants = []
+    for variant, values in tables.items():
+        values = dict(values)
+        made = Variant(
+            variant,
+            values.pop("seeds", seeds),
+            values.pop("model", {}),
+            values.pop("train", {}),
+        )
+        _refuse_unknown(f"{name}, variant {variant}", values)
+        variants.append(made)
+    return tuple(variants) or (Variant("paper", seeds),)
+
+
+def _refuse_unknown(name: str, left: dict[str, Any]) -> None:
+    if left:
+        raise EntNetError(f"preset {name}: unknown: {', '.join(sorted(left))}")
+
+
+def _check(preset: Preset) -> None:
+    """Build every configuration of the preset, so that a slip in a file is found before a run starts."""
+    for task, parts in preset.task_options.items():
+        _refuse_unknown(
+            f"{preset.name}, task {task}", dict.fromkeys(parts.keys() - {"model", "train"}, 0)
+        )
+    network = model_class(preset.kind).config_class
+    for variant in preset.variants:
+        for task in preset.tasks:
+            TrainConfig.from_dict(preset.options("train", variant, task))
+            network.from_dict(preset.options("model", variant, task))

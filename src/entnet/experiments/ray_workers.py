@@ -1,0 +1,74 @@
+"""Workers on a Ray cluster. Run directories and data must lie on storage that all its nodes share."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from entnet.errors import EntNetError
+from entnet.experiments.running import run_one
+from entnet.experiments.spec import RunSpec
+from entnet.experiments.workers import Ended
+
+_ENVIRONMENT = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+
+
+class RayWorkers:
+    """A Ray task a run, one processor each. Ray starts a task again when its worker dies, and the run
+    goes on from its last checkpoint."""
+
+    def __init__(self, places: int | None = None, tries: int = 3) -> None:
+        """Joins the cluster that RAY_ADDRESS names, else starts a local one."""
+        self._ray = _import_ray()
+        self._own = not self._ray.is_initialized()
+        if self._own:
+            address = os.environ.get("RAY_ADDRESS")
+            local: dict[str, Any] = (
+                {} if address else {"num_cpus": places, "include_dashboard": False}
+            )
+            self._ray.init(
+                address=address,
+                log_to_driver=False,
+                runtime_env={"env_vars": _ENVIRONMENT},
+                **local,
+            )
+        processors = int(self._ray.cluster_resources().get("CPU", 1))
+        self.places = places or processors
+        self._do = self._ray.remote(num_cpus=1, max_retries=tries, max_calls=1)(_do_run)
+        self._running: dict[Any, RunSpec] = {}
+
+    def start(self, spec: RunSpec) -> None:
+        self._running[self._do.remote(spec.to_json())] = spec
+
+    def ended(self) -> list[Ended]:
+        if not self._running:
+            return []
+        ready, _ = self._ray.wait(list(self._running), num_returns=len(self._running), timeout=0)
+        return [self._outcome(reference) for reference in ready]
+
+    def stop(self) -> None:
+        for reference in self._running:
+            self._ray.cancel(reference, force=True)
+        self._running.clear()
+        if self._own:
+            self._ray.shutdown()
+
+    def _outcome(self, reference: Any) -> Ended:
+        spec = self._running.pop(reference)
+        try:
+            return Ended(spec, self._ray.get(reference))
+        except self._ray.exceptions.RayError as error:
+            cause = getattr(error, "cause", None) or error
+            return Ended(spec, None, str(cause).strip().splitlines()[0])
+
+
+def _do_run(spec: str) -> dict[str, Any]:
+    return run_one(RunSpec.from_json(spec))
+
+
+def _import_ray() -> Any:
+    try:
+        import ray
+    except ImportError as error:
+        raise EntNetError('--engine ray needs Ray: pip install "entnet[ray]"') from error
+    return ray

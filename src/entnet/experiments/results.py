@@ -1,0 +1,76 @@
+"""results/TABLE.jsonl: a line a finished run, never two for the same run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from entnet.errors import DataError
+from entnet.experiments.running import Line
+from entnet.experiments.spec import RunKey, RunSpec
+from entnet.files import write_atomically
+
+
+def results_path(results: Path, table: str) -> Path:
+    return results / f"{table}.jsonl"
+
+
+def line_key(line: Line) -> RunKey:
+    return (line["table"], line["task"], line["variant"], line["seed"])
+
+
+def read_results(path: Path) -> list[Line]:
+    """All lines of a results file; none if there is no file."""
+    if not path.is_file():
+        return []
+    lines: list[Line] = []
+    for number, text in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        try:
+            line = json.loads(text)
+            line_key(line)
+        except (json.JSONDecodeError, KeyError, TypeError) as error:
+            raise DataError(path, number, f"not a line of results: {error}") from error
+        lines.append(line)
+    return lines
+
+
+def add_result(path: Path, line: Line) -> bool:
+    """Append a run's line unless the file has one for this run; True if it was added."""
+    with _locked(path):
+        lines = read_results(path)
+        if any(line_key(old) == line_key(line) for old in lines):
+            return False
+        _write(path, [*lines, line])
+    return True
+
+
+def drop_results(path: Path, specs: list[RunSpec]) -> int:
+    """Take out the lines of these runs; how many there were."""
+    dropped = {spec.key for spec in specs}
+    with _locked(path):
+        lines = read_results(path)
+        kept = [line for line in lines if line_key(line) not in dropped]
+        if len(kept) < len(lines):
+            _write(path, kept)
+    return len(lines) - len(kept)
+
+
+def _write(path: Path, lines: list[Line]) -> None:
+    compact = (json.dumps(line, separators=(",", ":"), ensure_ascii=False) + "\n" for line in lines)
+    write_atomically(path, "".join(compact).encode())
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Several sweeps may write to the same file; one at a time."""
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with (path.parent / f".{path.name}.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

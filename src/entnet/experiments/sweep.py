@@ -1,0 +1,206 @@
+"""The sweep: which run is next, what has ended, what is left.
+
+Everything it needs to go on after an interruption is on disk: finished runs in the results file, others
+in their directories. It starts the first seed of every task before the second of any, the longest runs
+first.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from entnet.errors import EntNetError
+from entnet.experiments.choice import solved
+from entnet.experiments.cost import SENTENCES_A_SECOND, run_cost
+from entnet.experiments.results import add_result, drop_results, line_key, read_results
+from entnet.experiments.running import Line, is_outdated
+from entnet.experiments.spec import RunSpec
+from entnet.experiments.workers import Ended, Workers
+
+POLL_SECONDS = 0.25
+
+
+@dataclass
+class Standing:
+    """How far a run under way has got."""
+
+    spec: RunSpec
+    began: float
+    first_epoch: int
+    epoch: int = 0
+    valid_error: float | None = None
+
+
+class SweepWatcher:
+    """Is told how a sweep gets on; does nothing itself."""
+
+    def begin(self, sweep: Sweep) -> None: ...
+
+    def started(self, spec: RunSpec) -> None: ...
+
+    def tick(self) -> None: ...
+
+    def ended(self, ended: Ended) -> None: ...
+
+    def skipped(self, task: int, runs: int) -> None: ...
+
+    def end(self) -> None: ...
+
+
+@dataclass
+class Sweep:
+    """Runs to be done, and their results."""
+
+    specs: Sequence[RunSpec]
+    results: Path
+    """The file that finished runs are added to."""
+    workers: Workers
+    stop_at_zero: bool = False
+    watcher: SweepWatcher = field(default_factory=SweepWatcher)
+    waiting: list[RunSpec] = field(default_factory=list, init=False)
+    running: dict[str, Standing] = field(default_factory=dict, init=False)
+    """By run directory."""
+    lines: list[Line] = field(default_factory=list, init=False)
+    failed: list[Ended] = field(default_factory=list, init=False)
+    skips: int = field(default=0, init=False)
+    work_done: float = field(default=0.0, init=False)
+    work_seconds: float = field(default=0.0, init=False)
+
+    def run(self) -> list[Ended]:
+        """Do what is not done yet; returns the runs that could not be."""
+        self._begin()
+        try:
+            while self.waiting or self.running:
+                self._start_runs()
+                time.sleep(POLL_SECONDS)
+                self._look()
+                for ended in self.workers.ended():
+                    self._take(ended)
+                self.watcher.tick()
+        finally:
+            self.workers.stop()
+            self.watcher.end()
+        return self.failed
+
+    def _begin(self) -> None:
+        refuse_outdated(self.specs, self.results)
+        for spec in self.specs:  # ended, but the sweep was stopped before it could write them down
+            finished = Path(spec.directory) / "line.json"
+            if finished.is_file():
+                add_result(self.results, json.loads(finished.read_text(encoding="utf-8")))
+        self.lines = read_results(self.results)
+        done = {line_key(line) for line in self.lines}
+        left = [spec for spec in self.specs if spec.key not in done]
+        self.waiting = sorted(left, key=lambda spec: (spec.seed, -run_cost(spec)))
+        self.watcher.begin(self)
+        for task in sorted({line["task"] for line in self.lines if solved(line)}):
+            self._skip(task)
+
+    def _start_runs(self) -> None:
+        while self.waiting and len(self.running) < self.workers.places:
+            spec = self._next()
+            self.waiting.remove(spec)
+            epoch, error = progress_of(spec)
+            self.running[spec.directory] = Standing(spec, time.monotonic(), epoch, epoch, error)
+            self.workers.start(spec)
+            self.watcher.started(spec)
+
+    def _next(self) -> RunSpec:
+        """The first that waits; with ``stop_at_zero``, better one whose task no run is busy with."""
+        busy = {standing.spec.task for standing in self.running.values()}
+        if self.stop_at_zero:
+            for spec in self.waiting:
+                if spec.task not in busy:
+                    return spec
+        return self.waiting[0]
+
+    def _look(self) -> None:
+        for standing in self.running.values():
+            standing.epoch, standing.valid_error = progress_of(standing.spec)
+
+    def _take(self, ended: Ended) -> None:
+        standing = self.running.pop(ended.spec.directory)
+        if ended.line is None:
+            self.failed.append(ended)
+        else:
+            add_result(self.results, ended.line)
+            self.lines.append(ended.line)
+            epochs = ended.line["epochs"] - standing.first_epoch
+            self.work_done += run_cost(ended.spec) * epochs / ended.spec.epochs
+            self.work_seconds += time.monotonic() - standing.began
+        self.watcher.ended(ended)
+        if ended.line is not None and solved(ended.line):
+            self._skip(ended.spec.task)
+
+    def _skip(self, task: int) -> None:
+        if not self.stop_at_zero:
+            return
+        before = len(self.waiting)
+        self.waiting = [spec for spec in self.waiting if spec.task != task]
+        skipped = before - len(self.waiting)
+        self.skips += skipped
+        if skipped:
+            self.watcher.skipped(task, skipped)
+
+    def seconds_left(self) -> float:
+        """At most so long, by the speed seen so far."""
+        now = time.monotonic()
+        done, seconds = self.work_done, self.work_seconds
+        for standing in self.running.values():
+            share = (standing.epoch - standing.first_epoch) / standing.spec.epochs
+            done += run_cost(standing.spec) * share
+            seconds += now - standing.began if share else 0.0
+        speed = done / seconds if done and seconds else SENTENCES_A_SECOND
+        left = sum(run_cost(spec) for spec in self.waiting)
+        left += sum(run_cost(s.spec, s.epoch) for s in self.running.values())
+        together = min(self.workers.places, len(self.waiting) + len(self.running)) or 1
+        return left / speed / together
+
+
+def refuse_outdated(specs: Sequence[RunSpec], results: Path) -> None:
+    """Runs done or begun with other settings must not be mixed with these."""
+    outdated = outdated_specs(specs, results)
+    if outdated:
+        names = ", ".join(spec.name for spec in outdated[:3]) + (" …" if outdated[3:] else "")
+        raise EntNetError(
+            f"{len(outdated)} of the runs were done or begun with other settings ({names}); --fresh drops "
+            "them and runs them again, or give changed settings another variant name"
+        )
+
+
+def outdated_specs(specs: Sequence[RunSpec], results: Path) -> list[RunSpec]:
+    """Those of the runs that are recorded, or have a directory, with other settings."""
+    recorded = {line_key(line): line.get("recipe") for line in read_results(results)}
+    return [
+        spec
+        for spec in specs
+        if is_outdated(spec) or recorded.get(spec.key, spec.recipe) != spec.recipe
+    ]
+
+
+def drop_outdated(specs: Sequence[RunSpec], results: Path) -> int:
+    """Delete results and directories of runs with other settings; how many there were."""
+    outdated = outdated_specs(specs, results)
+    drop_results(results, outdated)
+    for spec in outdated:
+        shutil.rmtree(spec.directory, ignore_errors=True)
+    return len(outdated)
+
+
+def progress_of(spec: RunSpec) -> tuple[int, float | None]:
+    """Epochs that a run has done, and its last validation error."""
+    path = Path(spec.directory) / "metrics.jsonl"
+    try:
+        with path.open("rb") as file:
+            file.seek(0, 2)
+            file.seek(max(file.tell() - 1000, 0))
+            last = file.read().splitlines()[-1]
+        metrics = json.loads(last)
+    except (OSError, IndexError, json.JSONDecodeError):
+        return 0, None
+    return int(metrics["epoch"]), float(metrics["valid_error"])

@@ -1,0 +1,72 @@
+"""The stories of a run: official files, and generated ones where an official file is not to be had."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from entnet.data.babi import read_babi, split_validation
+from entnet.data.babi_tasks import generate
+from entnet.data.sources import find_babi, require_babi
+from entnet.data.story import Story
+from entnet.errors import EntNetError
+
+PARTIAL_SET = "en-10k-qa3-partial"
+"""Official stories of task 3, fewer than the official training file had; used for validation."""
+
+GENERATED_QUESTIONS = 9_000
+"""As many as the other tasks train on, once a tenth is set aside for validation."""
+
+GENERATED_SEED = 1
+
+
+@dataclass(frozen=True)
+class TaskStories:
+    """What a task is trained on, chosen by and tested on."""
+
+    train: list[Story]
+    valid: list[Story]
+    test: list[Story]
+    train_data: str
+    """"official" or "generated"."""
+
+
+def task_stories(
+    data_set: str, task: int, validation: float, data_root: Path | str | None = None
+) -> TaskStories:
+    """A task's official stories, the last of the training file set aside for validation.
+
+    Where the 10k training file of task 3 is missing, training is on generated stories and validation on
+    the official ones that there are.
+    """
+    test = read_babi(require_babi(data_set, task, "test", data_root))
+    official = find_babi(data_set, task, "train", data_root)
+    if official is not None:
+        train, valid = split_validation(read_babi(official), validation)
+        return TaskStories(train, valid, test, "official")
+    if (data_set, task) != ("en-10k", 3):
+        require_babi(data_set, task, "train", data_root)
+    return TaskStories(
+        generate(task, GENERATED_QUESTIONS, GENERATED_SEED), _partial(data_root), test, "generated"
+    )
+
+
+def _partial(data_root: Path | str | None) -> list[Story]:
+    path = find_babi(PARTIAL_SET, 3, "train", data_root) or find_babi("en", 3, "train", data_root)
+    if path is None:
+        raise EntNetError(
+            "neither the 10k nor the 1k training file of task 3 is here to validate with; "
+            "`entnet data download babi` fetches both"
+        )
+    return read_babi(path)
+
+
+def joint_stories(parts: Sequence[TaskStories]) -> TaskStories:
+    """All tasks' stories together."""
+    return TaskStories(
+        [story for part in parts for story in part.train],
+        [story for part in parts for story in part.valid],
+        [story for part in parts for story in part.test],
+        "generated" if any(part.train_data == "generated" for part in parts) else "official",
+    )
