@@ -2,7 +2,7 @@
 
 A run is a directory:
 
-    config.json                what is trained, and how
+    run.json                   what is trained, and how
     metrics.jsonl              a line an epoch
     checkpoint.safetensors     where the run stands
     model/                     the chosen network, once the run has ended
@@ -178,8 +178,10 @@ class Run:
             "last": last,
             "seconds": round(self.seconds, 2),
         }
-        write_atomically(self.directory / "result.json", json.dumps(result, indent=1).encode())
-        return result
+        text = json.dumps(result, indent=1)
+        write_atomically(self.directory / "result.json", text.encode())
+        written: dict[str, Any] = json.loads(text)
+        return written
 
     def _scores(self) -> dict[str, float | int]:
         scores: dict[str, float | int] = {}
@@ -203,7 +205,7 @@ class Run:
 
     def _claim(self) -> None:
         """Write what this run is, or make sure that the directory is this run's."""
-        path = self.directory / "config.json"
+        path = self.directory / "run.json"
         mine = {
             "about": self.about,
             "kind": self.model.config.kind,

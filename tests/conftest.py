@@ -1,0 +1,51 @@
+"""What several tests share."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+import torch
+
+from entnet import Question, Story
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> None:
+    """Tests run side by side; each keeps to one core."""
+    torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="session")
+def official_data() -> Path:
+    """The directory with the official data sets, where they are present."""
+    root = Path(os.environ.get("ENTNET_DATA", ROOT.parent / "shared" / "data"))
+    if not (root / "babi").is_dir():
+        pytest.skip("the official data is not here; ENTNET_DATA says where to look")
+    return root
+
+
+@pytest.fixture
+def stories() -> list[Story]:
+    """Three short stories of different lengths, several questions each."""
+    return [
+        Story(
+            ("Mary went to the garden.", "John got the milk.", "John went to the kitchen."),
+            (
+                Question(1, "Where is Mary?", "garden", (0,)),
+                Question(3, "Where is the milk?", "kitchen", (1, 2)),
+                Question(3, "Where is Mary?", "garden", (0,)),
+            ),
+        ),
+        Story(("John went to the garden.",), (Question(1, "Where is John?", "garden", (0,)),)),
+        Story(
+            ("Mary got the milk.", "Mary went to the kitchen.", "John went to the garden."),
+            (
+                Question(2, "Where is the milk?", "kitchen", (0, 1)),
+                Question(3, "Where is John?", "garden", (2,)),
+            ),
+        ),
+    ]

@@ -1,0 +1,156 @@
+"""Runs: what they write, and that nothing is lost when they are killed."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from entnet import EntNetError, ModelFileError, Story, StoryModel, TrainConfig
+from entnet.training.loop import Run
+from entnet.training.setup import prepare
+
+SMALL = {"width": 8, "slots": 3}
+
+
+def make(directory: Path, stories: list[Story], **options: Any) -> Run:
+    config = TrainConfig(**{"epochs": 4, "batch": 2, "engine": "reference", **options})
+    prepared = prepare(stories, stories, stories, config, model_options=SMALL)
+    return Run(directory, prepared.build, prepared.data, config, checkpoint_seconds=0)
+
+
+def test_a_run_leaves_everything(tmp_path: Path, stories: list[Story]) -> None:
+    result = make(tmp_path, stories).train()
+    metrics = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
+    assert [line["epoch"] for line in metrics] == [1, 2, 3, 4]
+    assert min(line["valid_error"] for line in metrics) == result["best"]["valid_error"]
+    assert metrics[-1]["valid_error"] == result["last"]["valid_error"]
+    assert result["best"]["test_questions"] == 6
+    assert result["train"]["seed"] == 1
+    for name in ("model", "last"):
+        StoryModel.from_pretrained(tmp_path / name)
+    assert (
+        StoryModel.from_pretrained(tmp_path).config
+        == StoryModel.from_pretrained(tmp_path / "model").config
+    )
+
+
+def test_a_finished_run_is_not_run_again(tmp_path: Path, stories: list[Story]) -> None:
+    result = make(tmp_path, stories).train()
+    before = (tmp_path / "metrics.jsonl").stat().st_mtime_ns
+    assert make(tmp_path, stories).train() == result
+    assert (tmp_path / "metrics.jsonl").stat().st_mtime_ns == before
+
+
+def test_another_runs_directory_is_refused(tmp_path: Path, stories: list[Story]) -> None:
+    make(tmp_path, stories).train()
+    with pytest.raises(EntNetError, match=r"another run.*train\.rate"):
+        make(tmp_path, stories, rate=0.5).train()
+
+
+def test_damaged_checkpoint_is_named(tmp_path: Path, stories: list[Story]) -> None:
+    make(tmp_path, stories).train()
+    (tmp_path / "result.json").unlink()
+    (tmp_path / "checkpoint.safetensors").write_bytes(b"nonsense")
+    with pytest.raises(ModelFileError, match="not a checkpoint"):
+        make(tmp_path, stories).train()
+
+
+def test_the_last_epoch_can_be_chosen(tmp_path: Path, stories: list[Story]) -> None:
+    make(tmp_path, stories, select="last").train()
+    model = (tmp_path / "model" / "model.safetensors").read_bytes()
+    assert model == (tmp_path / "last" / "model.safetensors").read_bytes()
+
+
+def test_draws_differ_from_passes(tmp_path: Path, stories: list[Story]) -> None:
+    weights = {
+        epoch: make(tmp_path / epoch, stories, epoch=epoch).train()["last"]["valid_loss"]
+        for epoch in ("pass", "draws")
+    }
+    assert weights["pass"] != weights["draws"]
+
+
+def test_whole_batches_only_drops_the_rest(tmp_path: Path, stories: list[Story]) -> None:
+    result = make(tmp_path, stories * 8, whole_batches_only=True, epochs=1).train()
+    assert result["best"]["test_questions"] == 32  # of 48
+    assert result["best"]["valid_questions"] == 48
+
+
+def test_exploding_loss_is_told(tmp_path: Path, stories: list[Story]) -> None:
+    with pytest.raises(EntNetError, match="a smaller rate"):
+        make(tmp_path, stories, rate=1e30, epochs=20).train()
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from entnet import TrainConfig, read_babi
+from entnet.training.loop import Run
+from entnet.training.setup import prepare
+
+engine = sys.argv[2]
+config = TrainConfig(epochs=40, batch=4, engine=engine)
+stories = read_babi(sys.argv[3])
+options = {"width": 12, "slots": 4, "dropout": 0.0 if engine == "native" else 0.2}
+prepared = prepare(stories, None, None, config, model_options=options)
+Run(Path(sys.argv[1]), prepared.build, prepared.data, config, checkpoint_seconds=0).train()
+"""
+
+
+@pytest.mark.parametrize("engine", ["reference", "native"])
+def test_killed_runs_end_with_the_same_weights(tmp_path: Path, engine: str) -> None:
+    """SIGKILL at random moments, several times; the weights are those of a run left alone, to the bit."""
+    from entnet import write_babi
+    from entnet.data.babi_tasks import generate
+
+    story_file = tmp_path / "stories.txt"
+    write_babi(story_file, generate(1, 200, seed=5))
+
+    def start(name: str) -> subprocess.Popen[bytes]:
+        arguments = [sys.executable, "-c", KILLED, str(tmp_path / name), engine, str(story_file)]
+        return subprocess.Popen(arguments, stderr=subprocess.PIPE)
+
+    alone = start("alone")
+    _, complaints = alone.communicate()
+    assert alone.returncode == 0, complaints.decode()
+
+    moments = random.Random(7)
+    kills = 0
+    metrics = tmp_path / "killed" / "metrics.jsonl"
+    while kills < 3:
+        process = start("killed")
+        epochs = len(metrics.read_text().splitlines()) if metrics.is_file() else 0
+        target = epochs + moments.randint(2, 6)
+        while process.poll() is None:
+            now = len(metrics.read_text().splitlines()) if metrics.is_file() else 0
+            if now >= target:
+                time.sleep(moments.random() * 0.02)
+                process.send_signal(signal.SIGKILL)
+                break
+            time.sleep(0.002)
+        process.communicate()
+        if process.returncode != -signal.SIGKILL:
+            break
+        kills += 1
+    assert kills >= 2
+    last = start("killed")
+    _, complaints = last.communicate()
+    assert last.returncode == 0, complaints.decode()
+    for name in ("model", "last"):
+        same = [
+            (tmp_path / run / name / "model.safetensors").read_bytes()
+            for run in ("alone", "killed")
+        ]
+        assert same[0] == same[1]
+    lines = [json.loads(line) for line in metrics.read_text().splitlines()]
+    assert [line["epoch"] for line in lines] == list(range(1, 41))
+    undisturbed = (tmp_path / "alone" / "metrics.jsonl").read_text().splitlines()
+    for line, other in zip(lines, map(json.loads, undisturbed), strict=True):
+        assert line["train_loss"] == other["train_loss"]
