@@ -1,0 +1,184 @@
+"""The command line, run as a user runs it: in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from entnet import read_babi, write_babi, write_jsonl
+from entnet.data.babi_tasks import generate
+
+
+def entnet(*arguments: str | Path, check: bool = True) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "entnet", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    if check:
+        assert done.returncode == 0, done.stderr
+    return done
+
+
+def plain(text: str) -> str:
+    """Text without colours, line breaks as blanks."""
+    return " ".join(re.sub(r"\x1b\[[0-9;]*m", "", text).split())
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("files")
+    write_babi(folder / "train.txt", generate(1, 1000, seed=1))
+    write_babi(folder / "test.txt", generate(1, 100, seed=1, split="test"))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def run(files: Path) -> tuple[Path, dict[str, Any]]:
+    out = files / "run"
+    done = entnet(
+        "train", "--train", files / "train.txt", "--test", files / "test.txt", "--epochs", "15",
+        "--seed", "3", "--out", out, "--set", "width=20", "--set", "slots=5", "--json",
+    )  # fmt: skip
+    return out, json.loads(done.stdout)
+
+
+def test_train_reports_and_learns(run: tuple[Path, dict[str, Any]]) -> None:
+    out, result = run
+    assert result["seed"] == 3
+    assert result["epochs"] == 15
+    assert result["best"]["test_error"] < 50
+    assert (out / "model" / "model.safetensors").is_file()
+
+
+def test_evaluate_agrees_with_training(run: tuple[Path, dict[str, Any]], files: Path) -> None:
+    out, result = run
+    done = entnet("evaluate", out, files / "test.txt", "--json", "--predictions")
+    got = json.loads(done.stdout)
+    assert got["questions"] == 100
+    assert got["error_percent"] == result["best"]["test_error"]
+    answers = [q.answer for story in read_babi(files / "test.txt") for q in story.questions]
+    wrong = sum(a != b for a, b in zip(got["predictions"], answers, strict=True))
+    assert wrong == got["errors"]
+
+
+def test_evaluate_reads_json_lines_alike(run: tuple[Path, dict[str, Any]], files: Path) -> None:
+    write_jsonl(files / "test.jsonl", read_babi(files / "test.txt"))
+    first, second = (
+        json.loads(entnet("evaluate", run[0], files / name, "--json").stdout)
+        for name in ("test.txt", "test.jsonl")
+    )
+    assert first == second
+
+
+def test_unknown_words_are_named_or_refused(run: tuple[Path, dict[str, Any]], files: Path) -> None:
+    odd = files / "odd.txt"
+    odd.write_text("1 Mary moved to the zoo.\n2 Where is Mary? \tzoo\t1\n")
+    done = entnet("evaluate", run[0], odd, "--json")
+    assert json.loads(done.stdout)["unknown_words"] == ["zoo"]
+    assert json.loads(done.stdout)["errors"] == 1
+    assert "read as unknown: zoo" in plain(done.stderr)
+    refused = entnet("evaluate", run[0], odd, "--strict", check=False)
+    assert refused.returncode == 1
+    assert "does not know: zoo" in plain(refused.stderr)
+    assert "Traceback" not in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("1 Mary moved.\n3 Where is Mary? \tzoo\t1\n", "line 2: numbered 3, but should be 2"),
+        ("", "the file is empty"),
+    ],
+)
+def test_mistakes_are_told_in_one_line(tmp_path: Path, content: str, message: str) -> None:
+    broken = tmp_path / "broken.txt"
+    broken.write_text(content)
+    done = entnet("train", "--train", broken, "--out", tmp_path / "run", check=False)
+    assert done.returncode == 1
+    assert message in plain(done.stderr)
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "run").exists()
+
+
+def test_bad_settings_are_told(files: Path, tmp_path: Path) -> None:
+    for setting, message in (
+        ("width=wide", "width=wide: int expected"),
+        ("colour=red", "no setting 'colour'"),
+        ("width", "key=value"),
+        ("encoder=big", "must be 'mask' or 'bow'"),
+    ):
+        done = entnet(
+            "train", "--train", files / "train.txt", "--out", tmp_path / "x", "--set", setting,
+            check=False,
+        )  # fmt: skip
+        assert done.returncode == 1
+        assert message in plain(done.stderr)
+
+
+def test_ctrl_c_leaves_a_run_that_goes_on(files: Path, tmp_path: Path) -> None:
+    arguments = [
+        "train", "--train", str(files / "train.txt"), "--out", str(tmp_path / "run"),
+        "--epochs", "60", "--set", "width=24", "--set", "engine=reference",
+    ]  # fmt: skip
+    process = subprocess.Popen(
+        [sys.executable, "-m", "entnet", *arguments], stderr=subprocess.PIPE, text=True
+    )
+    metrics = tmp_path / "run" / "metrics.jsonl"
+    deadline = time.monotonic() + 60
+    while not (metrics.is_file() and metrics.read_text()):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, complaints = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "the same command goes on" in plain(complaints)
+    assert "Traceback" not in complaints
+
+
+def test_data_list_and_verify(tmp_path: Path) -> None:
+    empty = json.loads(entnet("data", "list", "--dir", tmp_path, "--json").stdout)
+    assert empty["sets"]["babi"] == {"missing": 80}
+    wrong = tmp_path / "babi" / "en" / "qa1_single-supporting-fact_train.txt"
+    wrong.parent.mkdir(parents=True)
+    wrong.write_text("1 Not official.\n")
+    done = entnet("data", "verify", "babi", "--dir", tmp_path, check=False)
+    assert done.returncode == 1
+    assert "changed en/qa1" in plain(done.stdout)
+    assert "no data set 'bible'" in plain(entnet("data", "verify", "bible", check=False).stderr)
+
+
+def test_tensorboard_events(files: Path, tmp_path: Path) -> None:
+    entnet(
+        "train", "--train", files / "test.txt", "--out", tmp_path / "run", "--epochs", "2",
+        "--set", "width=8", "--tensorboard",
+    )  # fmt: skip
+    assert list((tmp_path / "run" / "tensorboard").glob("events.*"))
+
+
+def test_demo_reads_and_answers() -> None:
+    done = entnet("demo", "--epochs", "2", "--questions", "500")
+    text = plain(done.stdout)
+    assert "Where is the milk?" in text
+    assert "what the slot holds" in text
+
+
+def test_every_verb_explains_itself() -> None:
+    text = plain(entnet("--help").stdout)
+    verbs = ("train", "evaluate", "ask", "generate", "models", "data", "demo", "inspect", "serve")
+    for verb in (*verbs, "reproduce", "report"):
+        assert verb in text
+        assert len(plain(entnet(verb, "--help").stdout)) > 100
+
+
+def test_environment_names_the_data_directory(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "entnet", "data", "list", "--json"]
+    environment = {**os.environ, "ENTNET_DATA": str(tmp_path)}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert json.loads(done.stdout)["directory"] == str(tmp_path)
