@@ -13,7 +13,7 @@ from entnet.errors import EntNetError
 from entnet.experiments.display import LiveDisplay, PlainLines, best_by_task
 from entnet.experiments.preset import Preset, load_preset, preset_names
 from entnet.experiments.results import results_path
-from entnet.experiments.spec import RunSpec, parse_numbers, specs_of, task_label
+from entnet.experiments.spec import RunSpec, is_changed, parse_numbers, specs_of, task_label
 from entnet.experiments.sweep import Sweep, SweepWatcher, drop_outdated
 from entnet.experiments.workers import LocalWorkers, Workers
 from entnet.models import model_class
@@ -80,7 +80,7 @@ def reproduce(
         train,
         data,
     )
-    folder = results or (runs / "results" if given else Path("results"))
+    folder = results or (runs / "results" if any(map(is_changed, specs)) else Path("results"))
     path = results_path(folder, table)
     if fresh and (dropped := drop_outdated(specs, path)):
         warn(f"{dropped} runs with other settings dropped")

@@ -51,7 +51,7 @@ class Preset:
     seeds: int
     stop_at_zero: bool
     tied: bool
-    paper: str
+    paper: tuple[str, str]
     kind: str
     tasks: tuple[int, ...]
     model: Options
@@ -107,7 +107,7 @@ def parse_preset(name: str, text: str) -> Preset:
         seeds=seeds,
         stop_at_zero=values.pop("stop_at_zero", False),
         tied=values.pop("tied", False),
-        paper=values.pop("paper", ""),
+        paper=_pair(name, values.pop("paper", None)),
         kind=values.pop("kind", "entnet"),
         tasks=tuple(values.pop("tasks", ALL_TASKS)),
         model=values.pop("model", {}),
@@ -133,6 +133,14 @@ def _variants(name: str, tables: dict[str, Any], seeds: int) -> tuple[Variant, .
         _refuse_unknown(f"{name}, variant {variant}", values)
         variants.append(made)
     return tuple(variants) or (Variant("paper", seeds),)
+
+
+def _pair(name: str, paper: Any) -> tuple[str, str]:
+    if not isinstance(paper, list) or len(paper) != 2:
+        raise EntNetError(
+            f'preset {name}: paper must be a table and a column, as ["table2", "EntNet"]'
+        )
+    return str(paper[0]), str(paper[1])
 
 
 def _refuse_unknown(name: str, left: dict[str, Any]) -> None:

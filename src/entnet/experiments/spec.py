@@ -93,6 +93,8 @@ def specs_of(
     chosen = [preset.variant(name) for name in variants] if variants else list(preset.variants)
     trained = tuple(tasks or preset.tasks)
     changes = {**(model or {}), **(train or {})}
+    if preset.joint and trained != preset.tasks:
+        changes["tasks"] = "+".join(map(str, trained))
     specs = []
     for variant in chosen:
         name = _changed_name(variant, changes)
@@ -116,6 +118,11 @@ def specs_of(
                     )
                 )
     return specs
+
+
+def is_changed(spec: RunSpec) -> bool:
+    """Whether options were given that make this no run of its table."""
+    return "+" in spec.variant
 
 
 def _changed_name(variant: Variant, changes: Options) -> str:
