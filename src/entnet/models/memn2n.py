@@ -1,0 +1,182 @@
+"""The End-to-End Memory Network (Sukhbaatar et al. 2015) that the paper compares with.
+
+    code            letter          shape           meaning
+    input_memory    m_i             (Q, M, d)       sentences, as attention sees them
+    output_memory   c_i             (Q, M, d)       sentences, as they are read out
+    state           u               (Q, d)          the question, and what was found so far
+    age             i               (Q, M)          sentences back from the question, the last being 0
+
+Every sentence before a question is kept as it was said. A hop attends over all of them with the state,
+p = softmax(u·m_i), and adds what it finds: o = Σ p_i c_i, u ← u + o (adjacent) or H u + o (layer-wise).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import torch
+from torch import Tensor, nn
+
+from entnet.config import ModelConfig
+from entnet.data.story import RaggedBatch
+from entnet.models.base import StoryModel, register
+from entnet.text import Vocab
+
+
+@dataclass(frozen=True)
+class MemN2NConfig(ModelConfig):
+    """A memory network. The defaults are those of its own paper for bAbI, but for linear start."""
+
+    kind: ClassVar[str] = "memn2n"
+
+    memory_limit: int | None = 50
+    """Sentences a question can look back on."""
+    width: int = 20
+    """d: units of every embedding."""
+    hops: int = 3
+    """K: rounds of attention."""
+    tying: Literal["adjacent", "layer-wise"] = "adjacent"
+    """Weights of the hops: a hop's output embedding is the next one's input embedding, the question's
+    is the first and the answer's the last; or all hops share theirs, with a matrix H between them."""
+    encoder: Literal["position", "bow"] = "position"
+    """Position encoding as in its authors' code (see ``position_weights``), or a sum of words."""
+    times: int | None = 50
+    """Ages that have a vector of their own, added to a sentence of that age; beyond, the oldest
+    counts. None for no time features."""
+    time_noise: float = 0.1
+    """In training, the chance of an empty memory before each sentence, which ages those before it."""
+    linear_start: int = 0
+    """Updates at the start of training during which attention is not passed through the softmax."""
+    weight_scale: float = 0.1
+    """Standard deviation of all weights at the start."""
+
+    def check(self) -> None:
+        super().check()
+        for name in ("width", "hops"):
+            value = getattr(self, name)
+            self.require(value >= 1, f"{name} is {value}, but must be at least 1")
+        self.require(
+            self.times is None or self.times >= 1,
+            f"times is {self.times}, but must be at least 1, or none",
+        )
+        self.require(
+            0 <= self.time_noise < 1, f"time_noise is {self.time_noise}, but must be in [0, 1)"
+        )
+        self.require(
+            self.linear_start >= 0, f"linear_start is {self.linear_start}, but must not be negative"
+        )
+        self.require(
+            self.weight_scale >= 0, f"weight_scale is {self.weight_scale}, but must not be negative"
+        )
+
+
+def position_weights(length: int, width: int) -> Tensor:
+    """l_jk = 1 + 4 (j − (J + 1)/2) (k − (d + 1)/2) / (J d), words j and units k counted from 1: (J, d)
+
+    This is the code of the network's authors. Their text has (1 − j/J) − (k/d)(1 − 2j/J), which is half
+    of it but for the centre; with that, bAbI task 4 stays at 20% error.
+    """
+    j = torch.arange(1, length + 1).unsqueeze(1) - (length + 1) / 2
+    k = torch.arange(1, width + 1).unsqueeze(0) - (width + 1) / 2
+    return 1 + 4 * j * k / (length * width)
+
+
+@register
+class MemN2N(StoryModel):
+    """Attends, hop by hop, over all sentences that were read."""
+
+    config: MemN2NConfig
+    config_class = MemN2NConfig
+    H: Tensor | None
+    question_embedding: Tensor | None
+    R: Tensor | None
+    time: Tensor | None
+
+    def __init__(self, config: MemN2NConfig, vocab: Vocab) -> None:
+        super().__init__(config, vocab)
+        words, d = config.vocabulary, config.width
+        adjacent = config.tying == "adjacent"
+        self.layers = config.hops + 1 if adjacent else 2
+        """Embeddings in use: layer k serves hop k as input and hop k − 1 as output."""
+        self.embedding = self._weights(words, self.layers, d)
+        self.time = None if config.times is None else self._weights(config.times, self.layers, d)
+        self.question_embedding = None if adjacent else self._weights(words, d)
+        self.R = None if adjacent else self._weights(words, d)
+        self.H = None if adjacent else self._weights(d, d)
+        mask = torch.ones(config.sentence_length, d)
+        if config.encoder == "position":
+            mask = position_weights(config.sentence_length, d)
+        self.register_buffer("mask", mask, persistent=False)
+        self.register_buffer("updates", torch.zeros((), dtype=torch.int64))
+        self.after_update()
+        self.get_buffer("updates").zero_()
+
+    def _weights(self, *shape: int) -> nn.Parameter:
+        return nn.Parameter(torch.randn(shape) * self.config.weight_scale)
+
+    @property
+    def linear(self) -> bool:
+        """Whether training is still in its linear start."""
+        return int(self.get_buffer("updates")) < self.config.linear_start
+
+    def after_update(self) -> None:
+        """The null word stays zero, wherever it is embedded; updates are counted."""
+        with torch.no_grad():
+            self.get_buffer("updates").add_(1)
+            for table in (self.embedding, self.question_embedding, self.R):
+                if table is not None:
+                    table[0] = 0
+
+    def forward(self, batch: RaggedBatch) -> Tensor:
+        adjacent = self.config.tying == "adjacent"
+        rows, there = self._window(batch)
+        memories = self._memories(batch.words, rows, there)  # (layers, Q, M, d)
+        state = self._question(batch.question_words)
+        for hop in range(self.config.hops):
+            layer = hop if adjacent else 0
+            attention = self._attend(memories[layer], state, there)
+            found = torch.bmm(attention.unsqueeze(1), memories[layer + 1]).squeeze(1)
+            state = (state if self.H is None else state @ self.H.T) + found
+        return state @ (self.embedding[:, -1] if self.R is None else self.R).T
+
+    def _window(self, batch: RaggedBatch) -> tuple[Tensor, Tensor]:
+        """For each question the sentences before it, the last first, and which of them there are."""
+        first = batch.story_offsets[batch.question_story]
+        heard = batch.question_step - first + 1
+        longest = int(heard.max()) if heard.numel() else 1
+        age = torch.arange(longest, device=heard.device)
+        there = age < heard.unsqueeze(1)  # (Q, M)
+        rows = torch.where(there, batch.question_step.unsqueeze(1) - age, first.unsqueeze(1))
+        return rows, there
+
+    def _memories(self, words: Tensor, rows: Tensor, there: Tensor) -> Tensor:
+        """m_i = Σ_j l_j ⊙ A x_ij + T_A(i), for every layer at once."""
+        length, d = words.shape[1], self.config.width
+        e = nn.functional.embedding(words, self.embedding.flatten(1))
+        e = e.view(-1, length, self.layers, d) * self.get_buffer("mask")[:length].unsqueeze(1)
+        sentences = e.sum(1).flatten(1)  # (N, layers · d)
+        memories = nn.functional.embedding(rows, sentences)
+        if self.time is not None:
+            memories = memories + nn.functional.embedding(self._ages(there), self.time.flatten(1))
+        return memories.view(*rows.shape, self.layers, d).permute(2, 0, 1, 3).contiguous()
+
+    def _ages(self, there: Tensor) -> Tensor:
+        """(Q, M) or (1, M) how old each sentence is, with gaps where noise puts empty memories."""
+        ages = torch.arange(there.shape[1], device=there.device).unsqueeze(0)
+        if self.training and self.config.time_noise > 0:
+            gaps = torch.rand(there.shape, device=there.device) < self.config.time_noise
+            ages = ages + gaps.cumsum(1)
+        return ages.clamp_max((self.config.times or 1) - 1)
+
+    def _question(self, words: Tensor) -> Tensor:
+        table = self.embedding[:, 0] if self.question_embedding is None else self.question_embedding
+        mask = self.get_buffer("mask")[: words.shape[1]]
+        return (nn.functional.embedding(words, table) * mask).sum(1)
+
+    def _attend(self, memory: Tensor, state: Tensor, there: Tensor) -> Tensor:
+        """p = softmax(u·m_i) over the sentences that are there; during linear start, u·m_i itself."""
+        scores = torch.bmm(memory, state.unsqueeze(2)).squeeze(2)  # (Q, M)
+        if self.linear:
+            return scores * there
+        return scores.masked_fill(~there, -torch.inf).softmax(1)
