@@ -1,0 +1,70 @@
+// The plain C interface of the library: what Python passes, field by field, through ctypes.
+#pragma once
+
+#include <cstdint>
+
+extern "C" {
+
+enum EntnetMatrix { ENTNET_ZERO = 0, ENTNET_IDENTITY = 1, ENTNET_TRAINED = 2 };
+
+// A network. Numbers after `parameters` are offsets of its parts in it, in floats; -1 for what it lacks.
+struct EntnetModel {
+  int64_t slots, width, vocabulary, sentence_length;
+  int64_t over_slots, normalise, close_on_empty, slope_units;
+  int64_t matrix_U, matrix_V, matrix_W;  // EntnetMatrix
+  double norm_floor;
+  const float* fixed_mask;       // (L, d), where the mask is not trained and not all ones
+  const int64_t* key_words;      // (m), where keys are tied to words
+  const unsigned char* allowed;  // (|V|), where only some words can be answers
+  float* parameters;
+  int64_t parameter_count;
+  int64_t embedding, keys, U, V, W, H, R, slope, read_slope, gate_bias, candidate_bias;
+  int64_t story_mask, question_mask, gate_mask;
+};
+
+struct EntnetBatch {
+  int64_t sentences, stories, questions, threads;
+  const int64_t* words;           // (N, L)
+  const int64_t* story_offsets;   // (S + 1)
+  const int64_t* question_words;  // (Q, L)
+  const int64_t* question_step;   // (Q)
+  const int64_t* answers;         // (Q)
+  const int64_t* story_keys;      // (S, m), where keys come with the stories
+  const float* keep;              // (S, d), where dropout is on: 0 or 1 / (1 - dropout)
+};
+
+struct EntnetUpdate {
+  float* gradients;  // like the parameters
+  float* first;      // Adam's moments; null for plain gradient descent
+  float* second;
+  double rate, beta1, beta2, epsilon;
+  double clip;        // 0 for no limit
+  int64_t mean_loss;  // else the loss is summed
+  int64_t zero_null_output;
+  int64_t count;      // updates made so far, this one included
+};
+
+struct EntnetResult {
+  double loss;  // summed over questions
+  int64_t errors;
+  double gradient_norm;
+};
+
+// The arguments of memory_scan. Arrays are dense float32; those marked so may be null.
+struct EntnetScan {
+  int64_t sentences, stories, reads, slots, width, threads;
+  int64_t keys_per_story, normalise;
+  double norm_floor;
+  const float *candidate_input, *gate_input, *keys, *key_input;
+  const float *U, *slope, *gate_bias;  // may be null
+  const int64_t *offsets, *read_at;
+  const unsigned char* closed;  // may be null
+  float* states;                // (Q, m, d), out
+};
+
+// Gradients of memory_scan, all written; null where not wanted.
+struct EntnetScanGradients {
+  const float* states;  // (Q, m, d), in
+  float *candidate_input, *gate_input, *keys, *key_input, *U, *slope, *gate_bias;
+};
+}

@@ -1,0 +1,18 @@
+// Compiled once for every instruction set, with ENTNET_ISA set to its name.
+#include "engine.h"
+#include "scan_op.h"
+#include "stream.h"
+
+#define ENTNET_TEXT_OF(name) #name
+#define ENTNET_TEXT(name) ENTNET_TEXT_OF(name)
+#define ENTNET_JOIN_OF(a, b) a##b
+#define ENTNET_JOIN(a, b) ENTNET_JOIN_OF(a, b)
+
+extern "C" const Kernel* ENTNET_JOIN(entnet_kernel_, ENTNET_ISA)() {
+  static const Kernel kernel = {
+      ENTNET_TEXT(ENTNET_ISA), ENTNET_ISA::scan_forward, ENTNET_ISA::scan_backward,
+      ENTNET_ISA::train,       ENTNET_ISA::evaluate,     ENTNET_ISA::stream_pack,
+      ENTNET_ISA::stream_step, ENTNET_ISA::stream_read,
+  };
+  return &kernel;
+}

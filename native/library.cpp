@@ -1,0 +1,196 @@
+// The functions that Python calls: choosing an instruction set, checking, and the objects kept between calls.
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <new>
+
+#include "kernel.h"
+#include "pool.h"
+
+#define ENTNET_EXPORT extern "C" __attribute__((visibility("default")))
+
+char* reserve(Buffer* buffer, size_t size) {
+  static const bool poison = std::getenv("ENTNET_POISON") != nullptr;
+  if (buffer->size < size) {
+    release(buffer);
+    const size_t rounded = (size + size / 2 + 4095) / 4096 * 4096;
+    buffer->data = static_cast<char*>(std::aligned_alloc(4096, rounded));
+    if (!buffer->data) std::abort();
+    buffer->size = rounded;
+  }
+  if (poison) std::memset(buffer->data, 0xff, buffer->size);
+  return buffer->data;
+}
+
+void release(Buffer* buffer) {
+  std::free(buffer->data);
+  *buffer = Buffer{};
+}
+
+namespace {
+
+const Kernel* best_kernel() {
+#if defined(ENTNET_X86)
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw"))
+    return entnet_kernel_avx512();
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return entnet_kernel_avx2();
+#endif
+  return entnet_kernel_baseline();
+}
+
+// Null where this machine cannot run it.
+const Kernel* kernel_by_name(const char* name) {
+  if (!std::strcmp(name, "baseline")) return entnet_kernel_baseline();
+#if defined(ENTNET_X86)
+  const bool has_avx512 = best_kernel() == entnet_kernel_avx512();
+  if (!std::strcmp(name, "avx512") && has_avx512) return entnet_kernel_avx512();
+  const bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  if (!std::strcmp(name, "avx2") && has_avx2) return entnet_kernel_avx2();
+#endif
+  return nullptr;
+}
+
+const Kernel* chosen = nullptr;
+
+const Kernel* kernel() {
+  if (!chosen) chosen = best_kernel();
+  return chosen;
+}
+
+void release_all(Workspace* space) {
+  release(&space->shared);
+  release(&space->touched);
+  for (Buffer& buffer : space->scratch) release(&buffer);
+  for (Buffer& buffer : space->embeddings) release(&buffer);
+}
+
+struct Engine {
+  EntnetModel model;
+  Workspace space;
+  Plan plan;
+  std::mutex busy;
+  ~Engine() { release_all(&space); }
+};
+
+int64_t usable_threads(int64_t wanted) {
+  return wanted < 1 ? 1 : wanted > MOST_THREADS ? MOST_THREADS : wanted;
+}
+
+const char* check_numbers(const int64_t* numbers, int64_t count, int64_t limit, const char* message) {
+  if (!numbers) return nullptr;
+  for (int64_t i = 0; i < count; ++i)
+    if (numbers[i] < 0 || numbers[i] >= limit) return message;
+  return nullptr;
+}
+
+const char* check_batch(const EntnetModel& model, const EntnetBatch& batch) {
+  const int64_t L = model.sentence_length, V = model.vocabulary, m = model.slots;
+  const char* problem = check_numbers(batch.words, batch.sentences * L, V, "a sentence has a word outside the vocabulary");
+  if (!problem)
+    problem = check_numbers(batch.question_words, batch.questions * L, V, "a question has a word outside the vocabulary");
+  if (!problem)
+    problem = check_numbers(batch.answers, batch.questions, model.over_slots ? m : V, "an answer is out of range");
+  if (!problem)
+    problem = check_numbers(batch.story_keys, batch.stories * m, V, "a key is a word outside the vocabulary");
+  if (!problem && model.keys < 0 && !model.key_words && !batch.story_keys)
+    problem = "this network takes its keys from the stories, and none were given";
+  return problem;
+}
+
+const char* prepare(Engine* engine, const EntnetBatch& batch) {
+  if (const char* problem = check_batch(engine->model, batch)) return problem;
+  return engine->plan.make(batch.sentences, batch.stories, batch.story_offsets, batch.questions,
+                           batch.question_step, usable_threads(batch.threads));
+}
+
+// Work space of memory_scan: one a thread of the caller, so that calls do not wait for each other.
+struct ScanSpace {
+  Workspace space;
+  Plan plan;
+  ~ScanSpace() { release_all(&space); }
+};
+
+const char* run_scan(const EntnetScan* scan, const EntnetScanGradients* gradients) {
+  static thread_local ScanSpace own;
+  if (const char* problem = own.plan.make(scan->sentences, scan->stories, scan->offsets, scan->reads,
+                                          scan->read_at, usable_threads(scan->threads)))
+    return problem;
+  const PlanView view = own.plan.view();
+  if (gradients)
+    kernel()->scan_backward(scan, gradients, &view, &own.space);
+  else
+    kernel()->scan_forward(scan, &view, &own.space);
+  return nullptr;
+}
+
+}  // namespace
+
+// Functions that can fail return null, or what is wrong.
+
+ENTNET_EXPORT const char* entnet_kernel_name() { return kernel()->name; }
+
+ENTNET_EXPORT const char* entnet_choose_kernel(const char* name) {
+  const Kernel* found = kernel_by_name(name);
+  if (!found) return "this machine cannot run that kernel";
+  chosen = found;
+  return nullptr;
+}
+
+ENTNET_EXPORT const char* entnet_scan_forward(const EntnetScan* scan) { return run_scan(scan, nullptr); }
+
+ENTNET_EXPORT const char* entnet_scan_backward(const EntnetScan* scan, const EntnetScanGradients* gradients) {
+  return run_scan(scan, gradients);
+}
+
+ENTNET_EXPORT Engine* entnet_engine_new(const EntnetModel* model) {
+  Engine* engine = new (std::nothrow) Engine;
+  if (engine) engine->model = *model;
+  return engine;
+}
+
+ENTNET_EXPORT void entnet_engine_free(Engine* engine) { delete engine; }
+
+ENTNET_EXPORT const char* entnet_train(Engine* engine, const EntnetBatch* batch, const EntnetUpdate* update,
+                                       EntnetResult* result) {
+  std::lock_guard<std::mutex> lock(engine->busy);
+  if (const char* problem = prepare(engine, *batch)) return problem;
+  const PlanView view = engine->plan.view();
+  kernel()->train(&engine->model, batch, update, &view, &engine->space, result);
+  return nullptr;
+}
+
+ENTNET_EXPORT const char* entnet_evaluate(Engine* engine, const EntnetBatch* batch, int64_t* predictions,
+                                          EntnetResult* result) {
+  std::lock_guard<std::mutex> lock(engine->busy);
+  if (const char* problem = prepare(engine, *batch)) return problem;
+  const PlanView view = engine->plan.view();
+  kernel()->evaluate(&engine->model, batch, &view, &engine->space, predictions, result);
+  return nullptr;
+}
+
+ENTNET_EXPORT void entnet_stream_pack(Engine* engine) {
+  std::lock_guard<std::mutex> lock(engine->busy);
+  kernel()->pack(&engine->model, &engine->space);
+}
+
+ENTNET_EXPORT const char* entnet_stream_step(Engine* engine, const int64_t* words, const float* keys,
+                                             float* memory, float* gates) {
+  std::lock_guard<std::mutex> lock(engine->busy);
+  if (const char* problem = check_numbers(words, engine->model.sentence_length, engine->model.vocabulary,
+                                          "a sentence has a word outside the vocabulary"))
+    return problem;
+  kernel()->stream_step(&engine->model, &engine->space, words, keys, memory, gates);
+  return nullptr;
+}
+
+ENTNET_EXPORT const char* entnet_stream_read(Engine* engine, const int64_t* words, const float* memory,
+                                             float* scores, float* attention) {
+  std::lock_guard<std::mutex> lock(engine->busy);
+  if (const char* problem = check_numbers(words, engine->model.sentence_length, engine->model.vocabulary,
+                                          "a question has a word outside the vocabulary"))
+    return problem;
+  kernel()->stream_read(&engine->model, &engine->space, words, memory, scores, attention);
+  return nullptr;
+}

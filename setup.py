@@ -1,0 +1,63 @@
+"""Builds the compiled kernel, where a C++ compiler is at hand; all else is in pyproject.toml.
+
+native/kernel.cpp is compiled once for every instruction set, and all of them go into one library, which
+chooses among them when it is loaded. Without a compiler, the package installs and runs without it.
+"""
+
+from __future__ import annotations
+
+import platform
+from pathlib import Path
+
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+
+COMMON = ["-O3", "-g0", "-std=c++17", "-fvisibility=hidden", "-fno-math-errno"]
+# GCC sees unset variables in its own AVX-512 headers.
+COMMON += ["-Wno-maybe-uninitialized", "-Wno-uninitialized"]
+KERNELS = {"baseline": []}
+if platform.machine().lower() in ("x86_64", "amd64"):
+    COMMON.append("-DENTNET_X86")
+    KERNELS["avx2"] = ["-mavx2", "-mfma"]
+    KERNELS["avx512"] = [
+        *("-mavx2", "-mfma", "-mavx512f", "-mavx512dq", "-mavx512vl", "-mavx512bw"),
+        "-mprefer-vector-width=512",
+    ]
+
+
+class BuildKernel(build_ext):
+    """Compiles one source several times, and names the library plainly: it is no Python module."""
+
+    def get_ext_filename(self, fullname: str) -> str:
+        return str(Path(*fullname.split("."))) + ".so"
+
+    def build_extension(self, ext: Extension) -> None:
+        out = Path(self.get_ext_fullpath(ext.name))
+        objects = self._compile(["native/library.cpp", "native/plan.cpp", "native/pool.cpp"], [])
+        for name, flags in KERNELS.items():
+            objects += self._compile(
+                ["native/kernel.cpp"],
+                [*flags, f"-DENTNET_ISA={name}", "-fno-exceptions", "-fno-rtti"],
+                name,
+            )
+        out.parent.mkdir(parents=True, exist_ok=True)
+        self.compiler.link_shared_object(
+            objects, str(out), libraries=["pthread", "m"], target_lang="c++"
+        )
+
+    def _compile(self, sources: list[str], flags: list[str], name: str = "shared") -> list[str]:
+        found: list[str] = self.compiler.compile(
+            sources,
+            output_dir=str(Path(self.build_temp) / name),
+            extra_postargs=[*COMMON, *flags],
+            depends=[str(path) for path in Path("native").glob("*.h")],
+        )
+        return found
+
+
+setup(
+    ext_modules=[
+        Extension("entnet.ops._kernel", ["native/kernel.cpp"], language="c++", optional=True)
+    ],
+    cmdclass={"build_ext": BuildKernel},
+)

@@ -1,0 +1,216 @@
+"""A whole network in compiled code: training steps, answers, and reading in a stream.
+
+The network's trained parameters move into one flat buffer and become views of it, so that the compiled
+code and PyTorch see the same numbers, and one update runs over all of them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from entnet.config import EntNetConfig
+from entnet.data.story import RaggedBatch
+from entnet.ops.library import (
+    BatchStruct,
+    ModelStruct,
+    ResultStruct,
+    UpdateStruct,
+    address,
+    check,
+    is_plain,
+    library,
+)
+
+_MATRIX = {"zero": 0, "identity": 1, "trained": 2}
+
+# Offsets in the C structure, and the names of the parameters that they are for.
+_PARTS = {
+    "embedding": "embedding",
+    "keys": "memory.keys",
+    "U": "memory.U",
+    "V": "memory.V",
+    "W": "memory.W",
+    "H": "readout.H",
+    "R": "readout.R",
+    "slope": "memory.slope",
+    "read_slope": "readout.slope",
+    "gate_bias": "memory.gate_bias",
+    "candidate_bias": "memory.candidate_bias",
+    "story_mask": "encoder.story_mask",
+    "question_mask": "encoder.question_mask",
+    "gate_mask": "encoder.gate_mask",
+}
+
+
+class Outcome(NamedTuple):
+    """What a call saw, before any update."""
+
+    loss: float
+    errors: int
+    gradient_norm: float
+
+
+def why_not(config: EntNetConfig) -> str | None:
+    """What keeps the compiled code from running this network; None if nothing does."""
+    if library() is None:
+        return "the compiled kernel is not there"
+    if config.hops != 1:
+        return "it reads in one hop only"
+    return None
+
+
+def flatten(parameters: Mapping[str, nn.Parameter]) -> tuple[Tensor, dict[str, int]]:
+    """Move parameters into one buffer; returns it and where each one starts."""
+    starts: dict[str, int] = {}
+    total = 0
+    for name, parameter in parameters.items():
+        starts[name] = total
+        total += parameter.numel()
+    flat = torch.empty(total)
+    for name, parameter in parameters.items():
+        view = flat[starts[name] : starts[name] + parameter.numel()].view(parameter.shape)
+        view.copy_(parameter.detach())
+        parameter.data = view
+    return flat, starts
+
+
+class CompiledNetwork:
+    """A network's description for the compiled code, and the calls on it."""
+
+    def __init__(
+        self,
+        config: EntNetConfig,
+        parameters: Mapping[str, nn.Parameter],
+        fixed_mask: Tensor | None = None,
+        key_words: Tensor | None = None,
+        allowed: Tensor | None = None,
+        norm_floor: float = 0.0,
+    ) -> None:
+        """``parameters`` are the trained ones, by their names in EntNet."""
+        loaded = library()
+        if loaded is None or why_not(config) is not None:
+            raise ValueError(why_not(config))
+        if not is_plain(*parameters.values()):
+            raise ValueError("the compiled code takes float32 parameters in main memory")
+        self.config = config
+        self.parameters = dict(parameters)
+        self.flat, self.starts = flatten(self.parameters)
+        self._views = {name: p.data_ptr() for name, p in self.parameters.items()}
+        self._fixed_mask = None if fixed_mask is None else fixed_mask.contiguous()
+        self._key_words = key_words if config.keys == "tied" else None
+        self._allowed = allowed if config.answer_set == "answers" else None
+        self._library = loaded
+        struct = ModelStruct(**self._description(norm_floor))
+        self._handle: int | None = loaded.entnet_engine_new(ctypes.byref(struct))
+        self._result = ResultStruct()
+
+    def _description(self, norm_floor: float) -> dict[str, Any]:
+        c = self.config
+        units = (
+            self.parameters["memory.slope"].numel()
+            if "memory.slope" in self.parameters
+            else c.width
+        )
+        return {
+            "slots": c.slots,
+            "width": c.width,
+            "vocabulary": c.vocabulary,
+            "sentence_length": c.sentence_length,
+            "over_slots": c.output == "slots",
+            "normalise": c.normalise,
+            "close_on_empty": c.close_on_empty,
+            "slope_units": units,
+            "matrix_U": _MATRIX[c.U],
+            "matrix_V": _MATRIX[c.V],
+            "matrix_W": _MATRIX[c.W],
+            "norm_floor": norm_floor,
+            "fixed_mask": address(self._fixed_mask),
+            "key_words": address(self._key_words),
+            "allowed": address(self._allowed),
+            "parameters": self.flat.data_ptr(),
+            "parameter_count": self.flat.numel(),
+            **{field: self.starts.get(name, -1) for field, name in _PARTS.items()},
+        }
+
+    def __del__(self) -> None:
+        handle = getattr(self, "_handle", None)
+        if handle is not None:
+            self._library.entnet_engine_free(handle)
+            self._handle = None
+
+    def __getstate__(self) -> None:
+        raise TypeError(
+            "a compiled network cannot be copied or pickled: build it again from the model"
+        )
+
+    def train(self, batch: RaggedBatch, update: ctypes.Structure, keep: Tensor | None) -> Outcome:
+        """One whole step: forward, backward, clipping and update."""
+        self._check_views()
+        held, struct = self._batch(batch, keep)
+        check(self._library.entnet_train(self._handle, struct, ctypes.byref(update), self._out))
+        del held
+        return Outcome(self._result.loss, self._result.errors, self._result.gradient_norm)
+
+    def evaluate(self, batch: RaggedBatch) -> tuple[Tensor, float]:
+        """Answers (Q) and the summed loss."""
+        self._check_views()
+        held, struct = self._batch(batch, None)
+        answers = torch.empty(batch.questions, dtype=torch.int64)
+        check(self._library.entnet_evaluate(self._handle, struct, answers.data_ptr(), self._out))
+        del held
+        return answers, self._result.loss
+
+    @property
+    def _out(self) -> Any:
+        return ctypes.byref(self._result)
+
+    def _check_views(self) -> None:
+        for name, parameter in self.parameters.items():
+            if parameter.data_ptr() != self._views[name]:
+                raise RuntimeError(
+                    f"{name} was moved after the compiled network was built: build it again"
+                )
+
+    def _batch(self, batch: RaggedBatch, keep: Tensor | None) -> tuple[list[Tensor], Any]:
+        """A batch as the library takes it, and the tensors that must outlive the call."""
+        if batch.words.shape[-1] != self.config.sentence_length:
+            raise ValueError(
+                f"sentences of {batch.words.shape[-1]} words, where this network reads "
+                f"{self.config.sentence_length}"
+            )
+        tensors = (
+            batch.words,
+            batch.story_offsets,
+            batch.question_words,
+            batch.question_step,
+            batch.answers,
+            batch.story_keys if self.config.keys == "story" else None,
+            keep,
+        )
+        dense = [None if t is None else t.contiguous() for t in tensors]
+        struct = BatchStruct(
+            batch.sentences,
+            batch.story_offsets.numel() - 1,
+            batch.questions,
+            torch.get_num_threads(),
+            *[address(t) for t in dense],
+        )
+        return [t for t in dense if t is not None], ctypes.byref(struct)
+
+
+def update_struct(
+    gradients: Tensor, first: Tensor | None, second: Tensor | None, **settings: float
+) -> ctypes.Structure:
+    """What an update needs, with Adam's usual constants."""
+    defaults = {"beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8}
+    return UpdateStruct(
+        gradients=address(gradients),
+        first=address(first),
+        second=address(second),
+        **{**defaults, **settings},
+    )

@@ -1,0 +1,158 @@
+"""The compiled library: finding it, choosing its instruction set, and calling it.
+
+``ENTNET_KERNEL`` set to ``avx512``, ``avx2`` or ``baseline`` asks for that build of the kernel, and
+``reference`` for none at all; without it, the best that the machine can run is taken.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import logging
+import os
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from entnet.errors import EntNetError
+
+KERNELS = ("avx512", "avx2", "baseline")
+_PATH = Path(__file__).with_name("_kernel.so")
+_log = logging.getLogger("entnet")
+
+
+@functools.cache
+def library() -> ctypes.CDLL | None:
+    """The library, or None where it was not built or is not wanted; says so once."""
+    wanted = os.environ.get("ENTNET_KERNEL", "")
+    if wanted and wanted not in (*KERNELS, "reference"):
+        choices = ", ".join((*KERNELS, "reference"))
+        raise EntNetError(f"ENTNET_KERNEL is {wanted!r}, but must be one of {choices}")
+    if wanted == "reference":
+        return None
+    try:
+        loaded = ctypes.CDLL(str(_PATH))
+    except OSError as error:
+        if wanted:
+            raise EntNetError(
+                f"ENTNET_KERNEL is {wanted}, but there is no kernel: {error}"
+            ) from error
+        _log.warning(
+            "the compiled kernel is not there, so everything runs on plain PyTorch, much slower; "
+            "install again with a C++ compiler (g++ or clang++) at hand to build it"
+        )
+        return None
+    _declare(loaded)
+    if wanted:
+        check(loaded.entnet_choose_kernel(wanted.encode()))
+    return loaded
+
+
+def kernel_name() -> str:
+    """The kernel in use: "avx512", "avx2", "baseline", or "reference" for plain PyTorch."""
+    loaded = library()
+    return "reference" if loaded is None else loaded.entnet_kernel_name().decode()
+
+
+def check(problem: bytes | None) -> None:
+    """Raise what the library reports."""
+    if problem is not None:
+        raise EntNetError(problem.decode())
+
+
+def address(tensor: Tensor | None) -> int | None:
+    """Where a tensor's numbers are; null for none."""
+    return None if tensor is None else tensor.data_ptr()
+
+
+def is_plain(*tensors: Tensor | None) -> bool:
+    """Whether the kernel can take these: single precision, in main memory."""
+    return all(
+        tensor is None or (tensor.dtype == torch.float32 and tensor.device.type == "cpu")
+        for tensor in tensors
+    )
+
+
+def _structure(name: str, fields: str) -> type[ctypes.Structure]:
+    """A C structure from lines of "kind: names"; kinds are integer, real and pointer."""
+    kinds = {"integer": ctypes.c_int64, "real": ctypes.c_double, "pointer": ctypes.c_void_p}
+    entries = []
+    for line in fields.strip().splitlines():
+        kind, _, names = line.strip().partition(": ")
+        entries += [(field, kinds[kind]) for field in names.split()]
+    return type(name, (ctypes.Structure,), {"_fields_": entries})
+
+
+# These repeat native/api.h, field by field.
+
+ModelStruct = _structure(
+    "ModelStruct",
+    """
+    integer: slots width vocabulary sentence_length over_slots normalise close_on_empty slope_units
+    integer: matrix_U matrix_V matrix_W
+    real: norm_floor
+    pointer: fixed_mask key_words allowed parameters
+    integer: parameter_count embedding keys U V W H R slope read_slope gate_bias candidate_bias
+    integer: story_mask question_mask gate_mask
+    """,
+)
+BatchStruct = _structure(
+    "BatchStruct",
+    """
+    integer: sentences stories questions threads
+    pointer: words story_offsets question_words question_step answers story_keys keep
+    """,
+)
+UpdateStruct = _structure(
+    "UpdateStruct",
+    """
+    pointer: gradients first second
+    real: rate beta1 beta2 epsilon clip
+    integer: mean_loss zero_null_output count
+    """,
+)
+ResultStruct = _structure(
+    "ResultStruct",
+    """
+    real: loss
+    integer: errors
+    real: gradient_norm
+    """,
+)
+ScanStruct = _structure(
+    "ScanStruct",
+    """
+    integer: sentences stories reads slots width threads keys_per_story normalise
+    real: norm_floor
+    pointer: candidate_input gate_input keys key_input U slope gate_bias offsets read_at closed states
+    """,
+)
+ScanGradientsStruct = _structure(
+    "ScanGradientsStruct",
+    """
+    pointer: states candidate_input gate_input keys key_input U slope gate_bias
+    """,
+)
+
+
+def _declare(loaded: ctypes.CDLL) -> None:
+    pointer, text = ctypes.c_void_p, ctypes.c_char_p
+    signatures: dict[str, tuple[object, int]] = {
+        "entnet_kernel_name": (text, 0),
+        "entnet_scan_forward": (text, 1),
+        "entnet_scan_backward": (text, 2),
+        "entnet_engine_new": (pointer, 1),
+        "entnet_engine_free": (None, 1),
+        "entnet_train": (text, 4),
+        "entnet_evaluate": (text, 4),
+        "entnet_stream_pack": (None, 1),
+        "entnet_stream_step": (text, 5),
+        "entnet_stream_read": (text, 5),
+    }
+    for name, (returns, arguments) in signatures.items():
+        function = getattr(loaded, name)
+        function.restype = returns
+        function.argtypes = [pointer] * arguments
+    loaded.entnet_choose_kernel.restype = text
+    loaded.entnet_choose_kernel.argtypes = [text]

@@ -1,0 +1,103 @@
+"""Training steps in compiled code: one call a batch, from words to updated weights."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from entnet.config import EntNetConfig, ModelConfig, TrainConfig
+from entnet.data.story import RaggedBatch
+from entnet.models.base import StoryModel
+from entnet.models.entnet import EntNet
+from entnet.ops.fused import CompiledNetwork, update_struct, why_not
+from entnet.training.engine import BatchResult
+
+
+class NativeEngine:
+    """The compiled counterpart of TorchEngine: the same updates, and the same state on disk."""
+
+    name = "native"
+
+    def __init__(self, model: StoryModel, config: TrainConfig) -> None:
+        if not isinstance(model, EntNet):
+            raise ValueError("the compiled engine trains EntNet only")
+        self.model = model
+        self.config = config
+        self.trained = {name: p for name, p in model.named_parameters() if p.requires_grad}
+        self.network = compile_network(model)
+        size = self.network.flat.numel()
+        self.gradients = torch.zeros(size)
+        adam = config.optimiser == "adam"
+        self.first = torch.zeros(size) if adam else None
+        self.second = torch.zeros(size) if adam else None
+        self.updates = 0
+        self._update = update_struct(
+            self.gradients,
+            self.first,
+            self.second,
+            clip=config.clip,
+            mean_loss=config.loss == "mean",
+            zero_null_output=model.config.zero_null_output,
+        )
+
+    @classmethod
+    def supports(cls, model_config: ModelConfig, train_config: TrainConfig) -> str | None:
+        """None if this engine can train such a network, else why not."""
+        if not isinstance(model_config, EntNetConfig):
+            return f"it trains EntNet only, not {model_config.kind}"
+        return why_not(model_config)
+
+    def step(self, batch: RaggedBatch, rate: float) -> BatchResult:
+        self.model.train()
+        dropout = self.model.config.dropout > 0
+        keep = self.model._kept_dimensions(batch) if dropout else None
+        self._update.rate = rate
+        self._update.count = self.updates + 1
+        outcome = self.network.train(batch, self._update, keep)
+        self.updates += 1
+        return BatchResult(outcome.loss, outcome.errors, batch.questions)
+
+    def predict(self, batch: RaggedBatch) -> tuple[Tensor, float]:
+        self.model.eval()
+        return self.network.evaluate(batch)
+
+    def gradient(self, name: str) -> Tensor:
+        """The last step's gradient of a parameter, before clipping."""
+        return self._slice(self.gradients, name)
+
+    def state(self) -> dict[str, Tensor]:
+        if self.first is None or self.second is None or self.updates == 0:
+            return {}
+        out: dict[str, Tensor] = {}
+        for i, name in enumerate(self.trained):
+            out[f"{i}.step"] = torch.tensor(float(self.updates))
+            out[f"{i}.exp_avg"] = self._slice(self.first, name).clone()
+            out[f"{i}.exp_avg_sq"] = self._slice(self.second, name).clone()
+        return out
+
+    def load_state(self, state: dict[str, Tensor]) -> None:
+        if self.first is None or self.second is None:
+            return
+        self.updates = int(state["0.step"]) if state else 0
+        for i, name in enumerate(self.trained):
+            for part, key in ((self.first, "exp_avg"), (self.second, "exp_avg_sq")):
+                value = state.get(f"{i}.{key}")
+                self._slice(part, name).copy_(torch.zeros(()) if value is None else value)
+
+    def _slice(self, flat: Tensor, name: str) -> Tensor:
+        parameter = self.trained[name]
+        start = self.network.starts[name]
+        return flat[start : start + parameter.numel()].view(parameter.shape)
+
+
+def compile_network(model: EntNet) -> CompiledNetwork:
+    """The compiled form of a network; its trained parameters become views of one buffer."""
+    mask = model.encoder.mask_for_story()
+    return CompiledNetwork(
+        model.config,
+        {name: p for name, p in model.named_parameters() if p.requires_grad},
+        fixed_mask=None if model.encoder.story_mask is not None else mask,
+        key_words=model.get_buffer("key_ids"),
+        allowed=model.get_buffer("allowed"),
+        norm_floor=model.memory.norm_floor,
+    )
