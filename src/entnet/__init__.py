@@ -8,6 +8,7 @@ from entnet.data.story import Corpus, Question, RaggedBatch, Story
 from entnet.errors import DataError, EntNetError, ModelFileError
 from entnet.models import EntNet, StoryModel, list_pretrained
 from entnet.text import Vocab, tokenise
+from entnet.tracker import Tracker
 
 __all__ = [
     "ConfigError",
@@ -21,6 +22,7 @@ __all__ = [
     "RaggedBatch",
     "Story",
     "StoryModel",
+    "Tracker",
     "TrainConfig",
     "Vocab",
     "list_pretrained",

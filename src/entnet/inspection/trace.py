@@ -42,8 +42,15 @@ class SlotName:
 
     @property
     def label(self) -> str:
-        """The key's word or, in brackets, the word nearest to the key."""
-        return self.key if self.key is not None else f"({self.follows[0].word})"
+        """The key's word or, in brackets, the one or two words nearest to the key."""
+        if self.key is not None:
+            return self.key
+        enough = max(0.25, 0.4 * self.follows[0].similarity)
+        close = [
+            self.follows[0],
+            *(near for near in self.follows[1:2] if near.similarity >= enough),
+        ]
+        return f"({', '.join(near.word for near in close)})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,17 +131,20 @@ def trace_story(model: EntNet, story: Story, name: str = "", words: int = 3) -> 
         while waiting and waiting[0].after <= position:
             question = waiting.pop(0)
             asked.append(Asked(question.after, question.answer, tracker.ask(question.text)))
-    follows = followed_words(model, start, words)
     return Trace(
         model=name,
-        slots=tuple(
-            SlotName(slot, key, tuple(follows[slot]))
-            for slot, key in enumerate(tracker.key_words or [None] * model.config.slots)
-        ),
+        slots=slot_names(tracker, words),
         start=_tuples(nearest_words(model, start, words)[0]),
         steps=tuple(steps),
         questions=tuple(asked),
     )
+
+
+def slot_names(tracker: Tracker, words: int = 3) -> tuple[SlotName, ...]:
+    """What the slots of a tracker stand for."""
+    follows = followed_words(tracker.model, tracker.state, words)
+    keys = tracker.key_words or [None] * tracker.model.config.slots
+    return tuple(SlotName(slot, key, tuple(follows[slot])) for slot, key in enumerate(keys))
 
 
 def _read(tracker: Tracker, sentence: str, words: int) -> list[Step]:

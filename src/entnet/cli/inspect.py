@@ -1,0 +1,99 @@
+"""``entnet inspect``"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from entnet.cli.common import JsonOption, console, print_json, warn
+from entnet.cli.storyfile import load_story
+from entnet.data.reading import read_stories
+from entnet.data.story import Question, Story
+from entnet.inspection.page import save_page
+from entnet.inspection.places import measure_places
+from entnet.inspection.plots import save_plot
+from entnet.inspection.tables import trace_tables
+from entnet.inspection.trace import EXAMPLE, trace_story
+from entnet.tracker import load_entity_network
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(inspect)
+
+
+def inspect(
+    model: Annotated[
+        str, typer.Argument(help="A shipped network's name, its directory, or a run's.")
+    ],
+    file: Annotated[
+        Path | None,
+        typer.Argument(help="A story: plain text, bAbI (.txt) or .jsonl; the paper's if left out."),
+    ] = None,
+    number: Annotated[
+        int | None, typer.Option("--number", help="Which story of the file, counted from 1.")
+    ] = None,
+    question: Annotated[
+        list[str] | None, typer.Option("--question", help="Ask this at the end; may be repeated.")
+    ] = None,
+    words: Annotated[int, typer.Option("--words", min=1, help="Nearest words for each slot.")] = 3,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", help="Draw a picture: .png, .svg or .pdf.")
+    ] = None,
+    show: Annotated[
+        Literal["gates", "movement"], typer.Option("--show", help="What the picture's colour is.")
+    ] = "gates",
+    html: Annotated[
+        Path | None, typer.Option("--html", help="Write a page to step through, all in one file.")
+    ] = None,
+    places: Annotated[
+        Path | None,
+        typer.Option("--places", help="Task-2 stories: count the slots that name the right place."),
+    ] = None,
+    stories: Annotated[
+        int, typer.Option("--stories", min=1, help="With --places: how many stories.")
+    ] = 200,
+    as_json: JsonOption = False,
+) -> None:
+    """Look inside a network while it reads: gates, slots in words, attention.
+
+    [bold]Example:[/] entnet inspect babi-qa2-tied --html story.html
+    """
+    network = load_entity_network(model)
+    if places is not None:
+        score = measure_places(network, read_stories(places)[:stories])
+        if as_json:
+            print_json({"places": score.to_dict()})
+            return
+        for kind, right, known in (
+            ("people", score.people_right, score.people),
+            ("things", score.things_right, score.things),
+        ):
+            console.print(f"{kind}: {right} of {known} slots name the right place first")
+        console.print(f"together {score.share:.1%} in {score.stories} stories")
+        return
+    story = _with_questions(load_story(file, number) if file else EXAMPLE, question or [])
+    trace = trace_story(network, story, Path(model).name, words)
+    unknown = {word: None for step in trace.steps for word in step.unknown}
+    if unknown:
+        warn(f"words that this network does not know, read as nothing: {', '.join(unknown)}")
+    if plot:
+        save_plot(trace, plot, show)
+    if html:
+        save_page(trace, html)
+    if as_json:
+        print_json(trace.to_dict())
+    else:
+        console.print(trace_tables(trace))
+        for written in filter(None, (plot, html)):
+            console.print(f"[dim]written:[/] {written}")
+
+
+def _with_questions(story: Story, questions: list[str]) -> Story:
+    """The story with further questions at its end, in place of its own."""
+    if not questions:
+        return story
+    asked = tuple(Question(len(story.sentences), text, "") for text in questions)
+    return replace(story, questions=asked)

@@ -1,0 +1,32 @@
+// An answer: the word, how sure, what else it could have been, where attention went.
+import { el, mostAttended, percent, slotName } from "./dom.js";
+
+export function showAnswer(root, answer, slots, expected = "") {
+  root.classList.add("answer");
+  if (!answer) { root.replaceChildren(); return; }
+  const right = expected && answer.answer === expected.toLowerCase();
+  const check = !expected ? null
+    : right ? el("span.check.right", {}, "✓ right")
+      : el("span.check.wrong", {}, `✗ the story says ${expected}`);
+  const looked = mostAttended(answer.attention)
+    .filter(({ share }, i) => i === 0 || share >= 0.1)
+    .map(({ slot, share }) => `${slotName(slots[slot])} ${percent(share)}`);
+  const guesses = [[answer.answer, answer.probability], ...answer.alternatives];
+  root.replaceChildren(
+    el("div.said", {},
+      el("span.word", { "data-answer": answer.answer }, answer.answer),
+      el("span.sure", {}, percent(answer.probability)), check),
+    el("p.about", {}, `“${answer.question}” after ${answer.after} — looked at ${looked.join(", ")}`),
+    ...(answer.unknown.length
+      ? [el("p.about", {}, "never seen in training, read as nothing: ", el("span.unknown", {}, answer.unknown.join(", ")))]
+      : []),
+    el("ol", { "aria-label": "Most probable answers" }, ...guesses.slice(0, 5).map(([word, share]) =>
+      el("li", {}, el("span", {}, word), el("i", { "--p": share.toFixed(4) }), el("em", {}, percent(share))))),
+  );
+}
+
+/** The same in one sentence, to be read aloud. */
+export function spokenAnswer(answer, slots) {
+  const [{ slot, share }] = mostAttended(answer.attention, 1);
+  return `${answer.question} ${answer.answer}, ${percent(answer.probability)}. Looked most at ${slotName(slots[slot])}, ${percent(share)}.`;
+}

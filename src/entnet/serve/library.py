@@ -1,0 +1,82 @@
+"""The networks that a service offers, loaded when first asked for."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from entnet.errors import EntNetError
+from entnet.models.base import list_pretrained, locate
+from entnet.models.entnet import EntNet
+from entnet.serve.problems import NoModelError
+from entnet.tracker import load_entity_network
+
+PREFERRED = ("babi-joint", "babi-qa1")
+"""The network that a visitor meets first, where it is there."""
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A network that can be asked for by name."""
+
+    name: str
+    source: Path
+
+    @property
+    def task(self) -> int | None:
+        """The one bAbI task that the network is for, if its name says so."""
+        found = re.search(r"qa(\d+)", self.name)
+        return int(found.group(1)) if found else None
+
+
+class Library:
+    """Networks by name; the ones used last stay loaded."""
+
+    def __init__(self, sources: Sequence[str] = (), limit: int = 32) -> None:
+        """``sources``: directories of further networks, or names; none means all shipped ones."""
+        self.limit = limit
+        self.offers = _offers(sources)
+        self._lock = threading.Lock()
+        self._loaded: OrderedDict[str, EntNet] = OrderedDict()
+        if not self.offers:
+            raise EntNetError(
+                "no network to serve: none comes with this installation; give one's directory"
+            )
+
+    @property
+    def names(self) -> list[str]:
+        return list(self.offers)
+
+    @property
+    def default(self) -> str:
+        return next((name for name in PREFERRED if name in self.offers), self.names[0])
+
+    def load(self, name: str) -> EntNet:
+        if name not in self.offers:
+            raise NoModelError(name, self.names)
+        with self._lock:
+            model = self._loaded.get(name)
+            if model is None:
+                model = load_entity_network(self.offers[name].source)
+                self._loaded[name] = model
+                while len(self._loaded) > self.limit:
+                    self._loaded.popitem(last=False)
+            self._loaded.move_to_end(name)
+            return model
+
+
+def _offers(sources: Sequence[str]) -> dict[str, Offer]:
+    offers: dict[str, Offer] = {}
+    for source in sources or list_pretrained():
+        directory = locate(source).resolve()
+        # A run keeps its network in a directory "model"; the run's name says more.
+        name = directory.parent.name if directory.name == "model" else directory.name
+        if name in offers and offers[name].source != directory:
+            raise EntNetError(f"two networks named {name!r}: rename one of their directories")
+        load_entity_network(directory)  # a network that cannot be served is refused at the start
+        offers[name] = Offer(name, directory)
+    return offers
