@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from entnet.cli import data, demo, evaluate, train
+from entnet.cli import ask, data, demo, evaluate, inspect, models, report, reproduce, serve, train
 from entnet.cli.common import error_console
 from entnet.config import ConfigError
 from entnet.errors import EntNetError
@@ -19,7 +19,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-for verb in (demo, train, evaluate, data):
+for verb in (demo, ask, inspect, serve, train, evaluate, reproduce, report, models, data):
     verb.register(app)
 
 
