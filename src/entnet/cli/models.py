@@ -1,0 +1,84 @@
+"""``entnet models``"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from entnet.cli.common import JsonOption, console, print_json, warn
+from entnet.experiments.packing import pack, shipped, wanted
+
+models_app = typer.Typer(help="The networks that come with the package.")
+
+
+def register(app: typer.Typer) -> None:
+    app.add_typer(models_app, name="models")
+
+
+@models_app.callback(invoke_without_command=True)
+def models(context: typer.Context, as_json: JsonOption = False) -> None:
+    """List the networks that come with the package, with their errors on the official test files.
+
+    [bold]Example:[/] entnet models; then: entnet evaluate babi-qa2 qa2_two-supporting-facts_test.txt
+    """
+    if context.invoked_subcommand is not None:
+        return
+    found = shipped()
+    if as_json:
+        listed = [
+            {"name": name, "bytes": size, **(card.to_dict() if card else {})}
+            for name, card, size in found
+        ]
+        print_json({"models": listed})
+        return
+    if not found:
+        console.print("no networks come with this installation")
+        return
+    table = Table("name", "tasks", "test error", "validation", "trained by", "size")
+    for name, card, size in found:
+        kilobytes = f"{size / 1000:.0f} kB"
+        if card is None:
+            table.add_row(name, "", "", "", "", kilobytes)
+            continue
+        trained = f"{card.table} {card.variant} seed {card.seed}"
+        if card.train_data == "generated":
+            trained += ", generated stories" + ("" if card.task else " (task 3)")
+        table.add_row(
+            name,
+            card.title,
+            f"{card.test_error:.2f}%",
+            f"{card.validation_error:.2f}%",
+            trained,
+            kilobytes,
+        )
+    console.print(table)
+
+
+@models_app.command("pack")
+def pack_models(
+    results: Annotated[Path, typer.Option(help="The folder of finished runs.")] = Path("results"),
+    runs: Annotated[Path, typer.Option(help="The folder of run directories.")] = Path("runs"),
+    data: Annotated[
+        Path | None, typer.Option(help="The data directory; else $ENTNET_DATA.")
+    ] = None,
+    into: Annotated[
+        Path | None, typer.Option(help="Where to put them; else into the package.")
+    ] = None,
+) -> None:
+    """Put the networks chosen on validation into the package, each with a card.
+
+    Each is scored on its official test file first, and must give the error that the results say.
+    """
+    for want in wanted():
+        card = pack(want, results, runs, data, into)
+        if card is None:
+            warn(f"{want.name}: no finished run in {results}")
+            continue
+        console.print(
+            f"{card.name}: {card.test_error:.2f}% test error "
+            f"({card.table} {card.variant} seed {card.seed})",
+            soft_wrap=True,
+        )

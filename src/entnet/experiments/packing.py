@@ -1,0 +1,166 @@
+"""The networks that come with the package: chosen runs, copied, each with a card that says what it is."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from entnet.config import TrainConfig
+from entnet.data.babi import TASK_NAMES
+from entnet.errors import EntNetError
+from entnet.experiments.choice import choose
+from entnet.experiments.preset import ALL_TASKS, load_preset
+from entnet.experiments.results import read_results, results_path
+from entnet.experiments.running import Line, error_percent
+from entnet.experiments.spec import JOINT, task_label
+from entnet.experiments.task_data import task_stories
+from entnet.files import write_atomically
+from entnet.models.base import StoryModel, list_pretrained, pretrained_root
+
+FILES = ("config.json", "vocab.json", "model.safetensors")
+CARD = "card.json"
+
+
+@dataclass(frozen=True)
+class Card:
+    """Where a network comes from and how good it is. Errors in percent."""
+
+    name: str
+    title: str
+    task: int
+    """1 … 20, or 0 for all of them."""
+    table: str
+    variant: str
+    seed: int
+    data: str
+    train_data: str
+    epoch: int
+    validation_error: float
+    test_error: float
+    """On all questions of the official test file; for a joint network, the mean over the tasks."""
+    test_questions: int
+    task_test_errors: dict[str, float]
+    """A joint network's error on each task."""
+    parameters: int
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        return cls(**json.loads(path.read_text(encoding="utf-8")))
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A network to be shipped: the best on validation among the runs of these tables."""
+
+    name: str
+    title: str
+    task: int
+    tables: tuple[str, ...]
+
+
+def wanted() -> list[Wanted]:
+    """What the package ships."""
+    single = [
+        Wanted(f"babi-qa{task}", f"{TASK_NAMES[task]}, 10k", task, ("table2", "best-10k"))
+        for task in ALL_TASKS
+    ]
+    return [
+        *single,
+        Wanted("babi-qa2-tied", "two-supporting-facts, 10k, bag of words, tied keys", 2, ("tied",)),
+        Wanted("babi-joint", "all 20 tasks, 10k", JOINT, ("joint", "best-joint")),
+    ]
+
+
+def candidates(want: Wanted, results: Path) -> list[Line]:
+    """Finished runs that could be shipped."""
+    lines = []
+    for table in want.tables:
+        variants = {variant.name for variant in load_preset(table).variants}
+        for line in read_results(results_path(results, table)):
+            if line["task"] == want.task and line["variant"] in variants:
+                lines.append(line)
+    return lines
+
+
+def run_directory(runs: Path, line: Line) -> Path:
+    """Where a run of a table lies."""
+    return runs.joinpath(
+        line["table"], task_label(line["task"]), line["variant"], f"seed{line['seed']}"
+    )
+
+
+def pack(
+    want: Wanted, results: Path, runs: Path, data_root: Path | None = None, root: Path | None = None
+) -> Card | None:
+    """Ship the chosen run's network; None if there is no finished run. It is scored on the official test
+    file once more, and refused if that gives another error than the results say."""
+    lines = candidates(want, results)
+    if not lines:
+        return None
+    line = choose(lines)
+    source = run_directory(runs, line) / "model"
+    missing = [name for name in FILES if not (source / name).is_file()]
+    if missing:
+        raise EntNetError(
+            f"{want.name}: {source} lacks {', '.join(missing)}; the chosen run is "
+            f"{line['table']} {line['variant']} seed {line['seed']}, run it again"
+        )
+    card = _card(want, line)
+    _check(card, source, data_root)
+    target = (root or pretrained_root()) / want.name
+    target.mkdir(parents=True, exist_ok=True)
+    for name in FILES:
+        shutil.copyfile(source / name, target / name)
+    write_atomically(target / CARD, json.dumps(card.to_dict(), indent=1).encode())
+    return card
+
+
+def _card(want: Wanted, line: Line) -> Card:
+    select = line["train"]["select"]
+    scores = line[select]
+    tasks = {task: of[select]["test_error"] for task, of in line.get("tasks", {}).items()}
+    return Card(
+        want.name,
+        want.title,
+        want.task,
+        line["table"],
+        line["variant"],
+        line["seed"],
+        line["data"],
+        line["train_data"],
+        line["best_epoch"] if select == "best" else line["epochs"],
+        scores["valid_error"],
+        round(sum(tasks.values()) / len(tasks), 4) if tasks else scores["test_error"],
+        scores["test_questions"],
+        tasks,
+        line["parameters"],
+    )
+
+
+def _check(card: Card, source: Path, data_root: Path | None) -> None:
+    network = StoryModel.from_pretrained(source)
+    expected = card.task_test_errors or {str(card.task): card.test_error}
+    for task, error in expected.items():
+        test = task_stories(card.data, int(task), 0.1, data_root).test
+        got = round(error_percent(network, test, TrainConfig()), 4)
+        if got != error:
+            raise EntNetError(
+                f"{card.name}: {source} has {got}% error on the test file of task {task}, "
+                f"the results say {error}%"
+            )
+
+
+def shipped() -> list[tuple[str, Card | None, int]]:
+    """Networks that come with the package: name, card if it has one, size in bytes."""
+    found = []
+    for name in list_pretrained():
+        folder = pretrained_root() / name
+        card = Card.read(folder / CARD) if (folder / CARD).is_file() else None
+        found.append((name, card, sum(f.stat().st_size for f in folder.iterdir())))
+    return found

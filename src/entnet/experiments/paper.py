@@ -1,0 +1,59 @@
+"""The paper's figures."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from importlib import resources
+from statistics import fmean
+from typing import Any
+
+from entnet.errors import EntNetError
+
+FAILED_ABOVE = 5.0
+"""A task with more test error than this, in percent, counts as failed."""
+
+
+@dataclass(frozen=True)
+class PaperColumn:
+    """A method's test errors, in percent, as the paper gives them."""
+
+    name: str
+    errors: dict[int, float]
+    mean: float
+    failed: int
+    deviations: dict[int, float] | None = None
+    mean_deviation: float | None = None
+    failed_deviation: float | None = None
+
+
+def paper_columns(table: str) -> list[PaperColumn]:
+    """The columns of one of the paper's tables, in its order."""
+    text = (resources.files("entnet.experiments") / "paper_figures.toml").read_text("utf-8")
+    tables = tomllib.loads(text)
+    if table not in tables:
+        raise EntNetError(f"the paper has no table {table!r}; it has {', '.join(tables)}")
+    return [_column(name, values) for name, values in tables[table].items()]
+
+
+def paper_column(table: str, name: str) -> PaperColumn:
+    """One column of one of the paper's tables."""
+    columns = {column.name: column for column in paper_columns(table)}
+    if name not in columns:
+        raise EntNetError(
+            f"the paper's {table} has no column {name!r}; it has {', '.join(columns)}"
+        )
+    return columns[name]
+
+
+def _column(name: str, values: dict[str, Any]) -> PaperColumn:
+    errors = dict(enumerate(values["tasks"], start=1))
+    return PaperColumn(
+        name,
+        errors,
+        values.get("mean", round(fmean(errors.values()), 1)),
+        values.get("failed", sum(error > FAILED_ABOVE for error in errors.values())),
+        dict(enumerate(values["sd"], start=1)) if "sd" in values else None,
+        values.get("mean_sd"),
+        values.get("failed_sd"),
+    )
