@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,6 +25,9 @@ from entnet.training.loop import Run, Watcher
 from entnet.training.setup import prepare
 
 CURVE_POINTS = 60
+
+LOCK = ".lock"
+"""In a run's directory: holds the number of the process that is at the run."""
 
 Line = dict[str, Any]
 
@@ -52,7 +56,7 @@ def run_one(spec: RunSpec, watcher: Watcher | None = None) -> Line:
 
 def is_outdated(spec: RunSpec) -> bool:
     """Whether the run's directory holds a run with other settings."""
-    path = Path(spec.directory) / "config.json"
+    path = Path(spec.directory) / "run.json"
     if not path.is_file():
         return False
     about = json.loads(path.read_text(encoding="utf-8")).get("about", {})
@@ -80,7 +84,8 @@ def _train(
         "train_data": stories.train_data,
         "recipe": spec.recipe,
     }
-    return Run(spec.directory, prepared.build, prepared.data, config, about).train(watcher)
+    run = Run(spec.directory, prepared.build, prepared.data, config, about, spec.checkpoint_seconds)
+    return run.train(watcher)
 
 
 def _model_options(spec: RunSpec, vocab: Vocab) -> Options:
@@ -135,9 +140,14 @@ def _sole_use(directory: Path) -> Iterator[None]:
         yield
         return
     directory.mkdir(parents=True, exist_ok=True)
-    with (directory / ".lock").open("w") as file:
+    with (directory / LOCK).open("a+") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            raise EntNetError(f"{directory}: another process is at this run") from error
+            file.seek(0)
+            holder = file.read().strip() or "unknown"
+            raise EntNetError(f"{directory}: process {holder} is at this run") from error
+        file.truncate(0)
+        file.write(str(os.getpid()))
+        file.flush()
         yield

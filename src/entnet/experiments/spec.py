@@ -35,6 +35,7 @@ class RunSpec:
     """The tasks trained on: this one, or all of them."""
     directory: str
     data_root: str | None = None
+    checkpoint_seconds: float = 10.0
 
     @property
     def key(self) -> RunKey:
