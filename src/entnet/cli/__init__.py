@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 import typer
+from rich.markup import escape
 
 from entnet.cli import ask, data, demo, evaluate, inspect, models, report, reproduce, serve, train
 from entnet.cli.common import error_console
@@ -28,5 +29,5 @@ def main() -> None:
     try:
         app()
     except (EntNetError, ConfigError) as error:
-        error_console.print(f"[bold red]error:[/] {error}", highlight=False, soft_wrap=True)
+        error_console.print(f"[bold red]error:[/] {escape(str(error))}", soft_wrap=True)
         sys.exit(1)
