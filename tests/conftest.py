@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 import torch
 
 from entnet import Question, Story
+from small_networks import train_all
 
 ROOT = Path(__file__).parent.parent
 
@@ -49,3 +51,15 @@ def stories() -> list[Story]:
             ),
         ),
     ]
+
+
+@pytest.fixture(scope="session")
+def walking_networks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Two small trained networks on disk, made once for all processes that run tests."""
+    own = tmp_path_factory.getbasetemp()
+    shared = (own.parent if os.environ.get("PYTEST_XDIST_WORKER") else own) / "networks"
+    shared.mkdir(exist_ok=True)
+    with (shared / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        torch.set_num_threads(1)
+        return train_all(shared)

@@ -71,7 +71,7 @@ class Conversation:
 
     def _opened(self, read: SentenceRead) -> str:
         wide = [
-            f"{escape(self.names[slot].label)} [cyan]{gate:.2f}[/]"
+            f"{slot + 1} {escape(self.names[slot].label)} [cyan]{gate:.2f}[/]"
             for slot, gate in read.opened()[:6]
         ]
         text = "[dim]opened[/] " + (", ".join(wide) if wide else "[dim]no slot[/]")
