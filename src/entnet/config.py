@@ -230,6 +230,9 @@ class TrainConfig(Config):
     epoch: Literal["pass", "draws"] = "pass"
     """An epoch is a pass over the data (default) or as many independent draws (authors' code)."""
 
+    exchange: tuple[str, ...] = ()
+    """Groups of words ("mary sandra") exchanged for one another in each reading of a story (not in paper)."""
+
     schedule: Literal["halving", "plateau", "constant"] = "halving"
     halve_every: int = 25
     """Epochs between halvings."""

@@ -8,7 +8,7 @@ of its own, which starts later.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -264,11 +264,17 @@ class Entries:
                 held = 0
         return [group for group in np.split(order, closes) if len(group)]
 
-    def batches(self, groups: Sequence[Ints]) -> Iterator[RaggedBatch]:
-        """The batch of every group. All are gathered at once and handed out as views."""
+    def batches(
+        self,
+        groups: Sequence[Ints],
+        change: Callable[[RaggedBatch], RaggedBatch] | None = None,
+    ) -> Iterator[RaggedBatch]:
+        """The batch of every group. All are gathered, and changed, at once and handed out as views."""
         if not groups:
             return
         everything = self.batch(np.concatenate(groups))
+        if change is not None:
+            everything = change(everything)
         sizes = np.array([len(group) for group in groups])
         questions = np.array([int(self.questions_per_entry[group].sum()) for group in groups])
         story = question = 0

@@ -27,13 +27,14 @@ import torch
 from torch import Tensor
 
 from entnet.config import TrainConfig
-from entnet.data.story import Corpus, Entries, Ints
+from entnet.data.story import Corpus, Entries, Ints, RaggedBatch
 from entnet.errors import EntNetError
 from entnet.files import write_atomically
 from entnet.models.base import StoryModel
 from entnet.training.checkpoint import Checkpoint
 from entnet.training.engine import Engine, choose_engine
 from entnet.training.evaluate import Score, score
+from entnet.training.exchange import Exchange
 from entnet.training.result import result_line
 from entnet.training.schedule import Progress
 
@@ -99,6 +100,7 @@ class Run:
         self.engine: Engine = choose_engine(self.model, config)
         self.entries = data.train.entries(config.draw, self.model.config.memory_limit)
         self.valid_entries = data.valid.entries("story", self.model.config.memory_limit)
+        self.exchange = Exchange(config.exchange, self.model.vocab)
         self.progress = Progress()
         self.best = self._weights()
         self.done = 0
@@ -134,7 +136,7 @@ class Run:
         groups = draw_groups(self.entries, self.config, epoch)
         torch.manual_seed(epoch_seed(self.config.seed, epoch))
         loss, errors, questions, sentences = 0.0, 0, 0, 0
-        for number, batch in enumerate(self.entries.batches(groups), start=1):
+        for number, batch in enumerate(self.entries.batches(groups, self._change(epoch)), start=1):
             seen = self.engine.step(batch, rate)
             loss += seen.loss
             errors += seen.errors
@@ -161,6 +163,13 @@ class Run:
             sentences / (trained - started),
             self.seconds,
         )
+
+    def _change(self, epoch: int) -> Callable[[RaggedBatch], RaggedBatch] | None:
+        """How this epoch's stories are told differently, if at all."""
+        if not self.config.exchange:
+            return None
+        generator = np.random.default_rng([self.config.seed, epoch, 1])
+        return lambda batch: self.exchange(batch, generator)
 
     def _finish(self) -> dict[str, Any]:
         last = self._scores()

@@ -1,0 +1,63 @@
+"""Stories told of other people, in other places: words exchanged for others of their kind.
+
+Who goes where does not depend on the names. With ``TrainConfig.exchange`` every story is told, each time it
+is read, with the words of a group permuted among themselves, in sentences, questions and answers alike. It
+is not in the paper: it tells the network which words are of a kind, as tied keys tell which are entities.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import torch
+
+from entnet.data.story import Ints, RaggedBatch
+from entnet.text import Vocab
+
+
+NO_WORD = -1
+
+
+class Exchange:
+    """Groups of exchangeable words, each given as words with blanks between them."""
+
+    def __init__(self, groups: Sequence[str], vocab: Vocab) -> None:
+        self.size = len(vocab)
+        known = [[vocab.index[word] for word in group.split() if word in vocab] for group in groups]
+        self.groups = [np.array(group) for group in known if len(group) > 1]
+        # A list of things is an answer of its own, and names the things it lists.
+        self.lists = {
+            vocab.index[word]: tuple(vocab.index.get(part, 0) for part in word.split(","))
+            for word in vocab.words
+            if "," in word
+        }
+        self.list_number = {parts: number for number, parts in self.lists.items()}
+
+    def tables(self, stories: int, generator: np.random.Generator) -> Ints:
+        """For each story, the word that stands in for each word, if there is one: (S, |V|)"""
+        table = np.tile(np.arange(self.size), (stories, 1))
+        for group in self.groups:
+            table[:, group] = group[generator.random((stories, len(group))).argsort(1)]
+        for number, parts in self.lists.items():
+            table[:, number] = [
+                self.list_number.get(tuple(row), NO_WORD) for row in table[:, parts].tolist()
+            ]
+        return table
+
+    def __call__(self, batch: RaggedBatch, generator: np.random.Generator) -> RaggedBatch:
+        """The same stories, told of others."""
+        stories = len(batch.story_offsets) - 1
+        table = torch.from_numpy(self.tables(stories, generator))
+        asked_of = batch.question_story
+        # Where an answer would be a list that the vocabulary lacks, the story stays as it is.
+        impossible = asked_of[table[asked_of, batch.answers] == NO_WORD]
+        table[impossible] = torch.arange(self.size)
+        story = torch.repeat_interleave(torch.arange(stories), batch.story_offsets.diff())
+        return replace(
+            batch,
+            words=table[story].gather(1, batch.words),
+            question_words=table[asked_of].gather(1, batch.question_words),
+            answers=table[asked_of, batch.answers],
+        )

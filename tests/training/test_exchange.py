@@ -1,0 +1,79 @@
+"""Words exchanged for others of their kind."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from entnet import Corpus, Question, RaggedBatch, Story, Vocab
+from entnet.data.story import story_words
+from entnet.training.exchange import Exchange
+
+STORY = Story(
+    ("Mary got the milk.", "Mary got the apple.", "John left."),
+    (
+        Question(2, "What does Mary hold?", "milk,apple"),
+        Question(3, "Who left?", "John"),
+        Question(3, "What is in the bag?", "apple,milk"),
+    ),
+)
+GROUPS = ("mary john unicorn", "milk apple")
+
+
+def told(
+    stories: list[Story], groups: tuple[str, ...], seed: int = 0
+) -> tuple[Vocab, list[list[str]]]:
+    """Each story as the words of its sentences, questions and answers, after an exchange."""
+    vocab = Vocab.build(story_words(stories))
+    corpus = Corpus.encode(stories, vocab)
+    batch = corpus.entries().batch(np.arange(len(stories)))
+    changed = Exchange(groups, vocab)(batch, np.random.default_rng(seed))
+    lines = []
+    for i in range(len(stories)):
+        first, last = changed.story_offsets[i : i + 2].tolist()
+        mine = changed.question_story == i
+        numbers = [*changed.words[first:last].flatten().tolist()]
+        numbers += changed.question_words[mine].flatten().tolist() + changed.answers[mine].tolist()
+        lines.append([vocab.words[number] for number in numbers])
+    return vocab, lines
+
+
+def test_the_whole_story_changes_consistently() -> None:
+    _, (same, *rest) = told([STORY] * 1, ())
+    seen = set()
+    for seed in range(40):
+        _, (line,) = told([STORY], GROUPS, seed)
+        names = dict(zip(same, line, strict=True))
+        assert {names["mary"], names["john"]} == {"mary", "john"}
+        assert {names["milk"], names["apple"]} == {"milk", "apple"}
+        assert names["milk,apple"] == f"{names['milk']},{names['apple']}"
+        assert names["apple,milk"] == f"{names['apple']},{names['milk']}"
+        # One word has one stand-in throughout, and words outside the groups stay.
+        for word, other in zip(same, line, strict=True):
+            assert names[word] == other
+        assert all(names[word] == word for word in ("got", "left", "<null>", "who"))
+        seen.add((names["mary"], names["milk"]))
+    assert rest == []
+    assert len(seen) == 4
+
+
+def test_stories_change_independently() -> None:
+    _, lines = told([STORY] * 30, GROUPS)
+    assert len({line[0] for line in lines}) == 2
+
+
+def test_a_list_that_has_no_word_keeps_its_story() -> None:
+    story = Story(("Mary got the milk.",), (Question(1, "What?", "milk,football"),))
+    other = Story(("Mary got the apple.",), (Question(1, "What?", "apple"),))
+    for seed in range(10):
+        _, lines = told([story, other], ("milk apple football",), seed)
+        assert lines[0][-1] == "milk,football"
+        assert "milk" in lines[0]
+
+
+def test_no_groups_change_nothing() -> None:
+    vocab = Vocab.build(story_words([STORY]))
+    batch: RaggedBatch = Corpus.encode([STORY], vocab).entries().batch(np.array([0]))
+    changed = Exchange((), vocab)(batch, np.random.default_rng(0))
+    assert torch.equal(changed.words, batch.words)
+    assert torch.equal(changed.answers, batch.answers)
