@@ -54,23 +54,44 @@ struct ScanScratch {
   int64_t block;  // sentences whose share of dU is taken together
 };
 
-// So many rows of dx and h fit the first-level cache beside each other.
+// Enough rows of dx and h that the sum over them outweighs loading and storing dU, few enough for the cache.
 ENTNET_INLINE int64_t sentences_per_block(int64_t m, int64_t D) {
-  const int64_t rows = 4608 / D;
+  const int64_t rows = 11200 / D;
   return rows > m ? rows / m : 1;
 }
+
+// Calls work.template go<G>(j) for slots j … j + G - 1, four at a time and then one by one.
+template <typename Work>
+ENTNET_INLINE void by_slots(int64_t m, Work work) {
+  int64_t j = 0;
+  for (; j + 4 <= m; j += 4) work.template go<4>(j);
+  for (; j < m; ++j) work.template go<1>(j);
+}
+
+struct GateArguments {
+  int64_t D;
+  const float *h, *w, *s;
+  float* out;
+
+  template <int G>
+  void go(int64_t j) const {
+    const float *hj = h + j * D, *wj = w + j * D;
+    vec sum[G] = {};
+    for (int64_t i = 0; i < D; i += LANES) {
+      const vec si = load(s + i);
+#pragma GCC unroll 4
+      for (int k = 0; k < G; ++k) sum[k] += (load(hj + k * D + i) + load(wj + k * D + i)) * si;
+    }
+    hsums<G>(sum, out + j);
+  }
+};
 
 // (2)  g_j = σ(s·h_j + s·w_j + b_j)
 ENTNET_INLINE void open_gates(const MemoryWeights& p, const float* h, const float* w, const float* s,
                               bool closed, float* g) {
   if (closed) return fill_zero(g, p.M);
   fill_zero(g + p.M - ALIGN, ALIGN);
-  for (int64_t j = 0; j < p.m; ++j) {
-    const float *hj = h + j * p.D, *wj = w + j * p.D;
-    vec sum = zero();
-    for (int64_t i = 0; i < p.D; i += LANES) sum += (load(hj + i) + load(wj + i)) * load(s + i);
-    g[j] = hsum(sum);
-  }
+  by_slots(p.m, GateArguments{p.D, h, w, s, g});
   for (int64_t j = 0; j < p.M; j += LANES) store(g + j, sigmoid(load(g + j) + load(p.gate_bias + j)));
 }
 
@@ -83,6 +104,32 @@ ENTNET_INLINE void norms(const MemoryWeights& p, float* n) {
   }
 }
 
+// (3) and (4): u = h + g φ(x), and the sum of its squares.
+struct Write {
+  int64_t D;
+  const float *h, *x, *g, *slope;
+  float *u, *squares;
+
+  template <int G>
+  void go(int64_t j) const {
+    const int64_t row = j * D;
+    vec square[G] = {};
+    for (int64_t i = 0; i < D; i += LANES) {
+      const vec slopes = load(slope + i);
+#pragma GCC unroll 4
+      for (int k = 0; k < G; ++k) {
+        const int64_t at = row + k * D + i;
+        const vec xi = load(x + at);
+        const vec c = select(xi > zero(), xi, slopes * xi);
+        const vec ui = load(h + at) + splat(g[j + k]) * c;
+        square[k] += ui * ui;
+        store(u + at, ui);
+      }
+    }
+    hsums<G>(square, squares + j);
+  }
+};
+
 // Read one sentence: from memory h to `next`, leaving x, g and n for backward.
 static void step_forward(const MemoryWeights& p, const float* h, const float* candidate, const float* s,
                          const float* w, const float* key_input, bool closed, float* next, float* x,
@@ -90,19 +137,7 @@ static void step_forward(const MemoryWeights& p, const float* h, const float* ca
   open_gates(p, h, w, s, closed, g);
   gemm<ROWS>(p.m, p.D, p.Ut ? p.d : 0, h, p.D, p.Ut, p.D, x, p.D, Start{key_input, p.D, candidate});
   fill_zero(n + p.M - ALIGN, ALIGN);
-  for (int64_t j = 0; j < p.m; ++j) {
-    const int64_t row = j * p.D;
-    const vec open = splat(g[j]);
-    vec square = zero();
-    for (int64_t i = 0; i < p.D; i += LANES) {
-      const vec xi = load(x + row + i);
-      const vec c = select(xi > zero(), xi, load(p.slope + i) * xi);  // (3)
-      const vec u = load(h + row + i) + open * c;                     // (4)
-      square += u * u;
-      store(next + row + i, u);
-    }
-    n[j] = hsum(square);
-  }
+  by_slots(p.m, Write{p.D, h, x, g, p.slope, next, n});
   if (!p.normalise) return;
   norms(p, n);
   for (int64_t j = 0; j < p.m; ++j) {
@@ -121,51 +156,83 @@ static void story_forward(const MemoryWeights& p, const StoryInput& in, const St
                  trace.x + t * size, trace.g + t * p.M, trace.n + t * p.M);
 }
 
-// From dh' (in dh) to dx and du (in dh); returns dg through dlogit, before the sigmoid's derivative.
-ENTNET_INLINE void through_write(const MemoryWeights& p, const float* next, const float* x, const float* g,
-                                 const float* n, float* dh, float* dx, float* dlogit, float* dcandidate,
-                                 const ScanGradients& into) {
-  for (int64_t j = 0; j < p.m; ++j) {
-    const int64_t row = j * p.D;
-    vec along = zero(), inverse = splat(1.0f);
-    if (p.normalise) {
-      // A norm held up by the floor is a constant.
-      const bool held = p.norm_floor > 0 && n[j] <= p.norm_floor;
-      if (!held) along = splat(dot(next + row, dh + row, p.D));
-      inverse = splat(1.0f / n[j]);
-    }
-    const vec open = splat(g[j]);
-    vec dg = zero();
-    for (int64_t i = 0; i < p.D; i += LANES) {
-      const vec du = (load(dh + row + i) - load(next + row + i) * along) * inverse;
-      const vec xi = load(x + row + i), slope = load(p.slope + i);
-      const ivec positive = xi > zero();
-      const vec dc = open * du;
-      const vec d = select(positive, dc, dc * slope);
-      dg += du * select(positive, xi, slope * xi);
-      store(into.slope + i, load(into.slope + i) + select(positive, zero(), dc * xi));
-      store(into.key_input + row + i, load(into.key_input + row + i) + d);
-      store(dcandidate + i, load(dcandidate + i) + d);
-      store(dx + row + i, d);
-      store(dh + row + i, du);
-    }
-    dlogit[j] = hsum(dg);
-  }
-}
+// From dh' to du, both in dh, and to dx; leaves dg in dlogit, before the sigmoid's derivative.
+struct WriteBackward {
+  const MemoryWeights& p;
+  const float *next, *x, *g, *n;
+  float *dh, *dx, *dlogit, *dcandidate;
+  const ScanGradients& into;
 
-// The gate's share: dh += dℓ s and ds = Σ_j dℓ_j (h_j + w_j).
-ENTNET_INLINE void through_gate(const MemoryWeights& p, const float* h, const float* w, const float* s,
-                                const float* dlogit, float* dh, float* ds) {
-  fill_zero(ds, p.D);
-  for (int64_t j = 0; j < p.m; ++j) {
+  // h'·dh' for the slots, or 0 where the norm is held up by its floor and so a constant.
+  template <int G>
+  void along_memory(int64_t row, int64_t j, float* out) const {
+    vec sum[G] = {};
+    for (int64_t i = 0; i < p.D; i += LANES)
+#pragma GCC unroll 4
+      for (int k = 0; k < G; ++k) sum[k] += load(next + row + k * p.D + i) * load(dh + row + k * p.D + i);
+    hsums<G>(sum, out);
+    if (p.norm_floor > 0)
+      for (int k = 0; k < G; ++k) out[k] = n[j + k] <= p.norm_floor ? 0.0f : out[k];
+  }
+
+  template <int G>
+  void go(int64_t j) const {
     const int64_t row = j * p.D;
-    const vec dl = splat(dlogit[j]);
+    float along[G] = {};
+    if (p.normalise) along_memory<G>(row, j, along);
+    vec dg[G] = {}, inverse[G], shift[G], open[G];
+#pragma GCC unroll 4
+    for (int k = 0; k < G; ++k) {
+      inverse[k] = splat(p.normalise ? 1.0f / n[j + k] : 1.0f);
+      shift[k] = inverse[k] * splat(along[k]);
+      open[k] = splat(g[j + k]);
+    }
     for (int64_t i = 0; i < p.D; i += LANES) {
-      store(ds + i, load(ds + i) + dl * (load(h + row + i) + load(w + row + i)));
-      store(dh + row + i, load(dh + row + i) + dl * load(s + i));
+      const vec slope = load(p.slope + i);
+      vec dslope = load(into.slope + i), dc_sum = load(dcandidate + i);
+#pragma GCC unroll 4
+      for (int k = 0; k < G; ++k) {
+        const int64_t at = row + k * p.D + i;
+        const vec du = load(dh + at) * inverse[k] - load(next + at) * shift[k];
+        const vec xi = load(x + at), dc = open[k] * du;
+        const ivec positive = xi > zero();
+        const vec dxi = select(positive, dc, dc * slope);
+        dg[k] += du * select(positive, xi, slope * xi);
+        dslope += select(positive, zero(), dc * xi);
+        dc_sum += dxi;
+        store(into.key_input + at, load(into.key_input + at) + dxi);
+        store(dx + at, dxi);
+        store(dh + at, du);
+      }
+      store(into.slope + i, dslope);
+      store(dcandidate + i, dc_sum);
+    }
+    hsums<G>(dg, dlogit + j);
+  }
+};
+
+// The gate's share: dh += dℓ s and ds += Σ_j dℓ_j (h_j + w_j).
+struct GateBackward {
+  int64_t D;
+  const float *h, *w, *s, *dlogit;
+  float *dh, *ds;
+
+  template <int G>
+  void go(int64_t j) const {
+    for (int64_t i = 0; i < D; i += LANES) {
+      const vec si = load(s + i);
+      vec sum = load(ds + i);
+#pragma GCC unroll 4
+      for (int k = 0; k < G; ++k) {
+        const int64_t at = (j + k) * D + i;
+        const vec dl = splat(dlogit[j + k]);
+        sum += dl * (load(h + at) + load(w + at));
+        store(dh + at, load(dh + at) + dl * si);
+      }
+      store(ds + i, sum);
     }
   }
-}
+};
 
 // Backward through a story. `add_reads(t, dh)` adds the gradient of what was read after sentence t.
 template <typename AddReads>
@@ -183,14 +250,15 @@ static void story_backward(const MemoryWeights& p, const StoryInput& in, const S
     add_reads(t, dh);
     fill_zero(into.candidate + t * p.D, p.D);
     fill_zero(dlogit, p.M);
-    through_write(p, next, trace.x + t * size, g, trace.n + t * p.M, dh, dx, dlogit,
-                  into.candidate + t * p.D, into);
+    by_slots(p.m, WriteBackward{p, next, trace.x + t * size, g, trace.n + t * p.M, dh, dx, dlogit,
+                                into.candidate + t * p.D, into});
     for (int64_t j = 0; j < p.M; j += LANES) {
       const vec open = load(g + j), dl = load(dlogit + j) * open * (splat(1.0f) - open);
       store(dlogit + j, dl);
       store(into.gate_bias + j, load(into.gate_bias + j) + dl);
     }
-    through_gate(p, h, in.keys, in.gate + t * p.D, dlogit, dh, into.gate + t * p.D);
+    fill_zero(into.gate + t * p.D, p.D);
+    by_slots(p.m, GateBackward{p.D, h, in.keys, in.gate + t * p.D, dlogit, dh, into.gate + t * p.D});
     if (p.U) {
       gemm_add<ROWS>(p.m, p.D, p.d, dx, p.D, p.U, p.D, dh, p.D);
       if (into.U && t == block_start) {
