@@ -1,21 +1,66 @@
 """The bAbI tasks, generated: ``generate(task=3, questions=10_000, seed=1)``.
 
-A task's module (``task03.py``) says what happens in its stories and what is asked; ``world.py`` holds
-what can happen, ``language.py`` how it is said, ``knobs.py`` what can be changed.
+A task's module (``task03.py``) says what happens in its stories and what is asked; ``world.py``
+holds what can happen, ``language.py`` how it is said, ``knobs.py`` what can be changed.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from entnet.data.babi_tasks import task03
+from entnet.data.babi_tasks import (
+    task01,
+    task02,
+    task03,
+    task04,
+    task05,
+    task06,
+    task07,
+    task08,
+    task09,
+    task10,
+    task11,
+    task12,
+    task13,
+    task14,
+    task15,
+    task16,
+    task17,
+    task18,
+    task19,
+    task20,
+)
 from entnet.data.babi_tasks.dice import Dice
 from entnet.data.babi_tasks.knobs import Knobs, Setting
 from entnet.data.babi_tasks.task import Task
 from entnet.data.story import Story
 from entnet.errors import EntNetError
 
-TASKS: dict[int, Task] = {module.TASK.number: module.TASK for module in (task03,)}
+TASKS: dict[int, Task] = {
+    module.TASK.number: module.TASK
+    for module in (
+        task01,
+        task02,
+        task03,
+        task04,
+        task05,
+        task06,
+        task07,
+        task08,
+        task09,
+        task10,
+        task11,
+        task12,
+        task13,
+        task14,
+        task15,
+        task16,
+        task17,
+        task18,
+        task19,
+        task20,
+    )
+}
 
 SPLITS = ("train", "valid", "test")
 
@@ -25,8 +70,11 @@ __all__ = ["SPLITS", "TASKS", "Dice", "Knobs", "Setting", "Task", "generate", "g
 def generate(
     task: int, questions: int, seed: int, knobs: Knobs | None = None, split: str = "train"
 ) -> list[Story]:
-    """Stories of a task with exactly so many questions; the last story may be cut short, as official
-    files are. Equal arguments give equal stories; another seed or split gives unrelated ones."""
+    """Stories of a task with exactly so many questions.
+
+    The last story may be cut short, as in official files. Equal arguments give equal stories;
+    another seed or split gives unrelated ones.
+    """
     if task not in TASKS:
         raise EntNetError(f"no task {task}; there are {', '.join(map(str, TASKS))}")
     if questions < 1:
@@ -38,7 +86,8 @@ def generate(
     stories: list[Story] = []
     while questions > 0:
         story = TASKS[task].story(dice, setting)
-        stories.append(_cut(story, questions))
+        if story.questions:
+            stories.append(_cut(story, questions))
         questions -= len(story.questions)
     return stories
 

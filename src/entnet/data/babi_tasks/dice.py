@@ -12,8 +12,8 @@ Item = TypeVar("Item")
 class Dice(random.Random):
     """A seeded source of choices, the same in every process and on every version of Python.
 
-    All choices are made from ``random()``, whose sequence Python keeps from version to version; those of
-    ``choice`` and ``shuffle`` it does not promise to keep, and they are slower.
+    All choices are made from ``random()``, whose sequence Python keeps from version to version;
+    those of ``choice`` and ``shuffle`` it does not promise to keep, and they are slower.
     """
 
     @classmethod
@@ -42,5 +42,10 @@ class Dice(random.Random):
             left[i], left[j] = left[j], left[i]
         return left[:count]
 
-    def shuffled(self, items: Sequence[Item]) -> list[Item]:
-        return self.draw(items, len(items))
+    def cycled(self, items: Sequence[Item]) -> list[Item]:
+        """The items in a random order that leaves none in its place (Sattolo's shuffle)."""
+        order = list(items)
+        for i in range(len(order) - 1, 0, -1):
+            j = self.below(i)
+            order[i], order[j] = order[j], order[i]
+        return order

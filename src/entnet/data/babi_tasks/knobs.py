@@ -1,27 +1,21 @@
-"""What can be turned about a task: who and what is in its world, how long its stories are, how it speaks."""
+"""What can be turned about a task: who and what is in its world, story length, language."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from entnet.errors import EntNetError
 
 WordsOrCount = int | Sequence[str] | None
 
-SPARE_PEOPLE = (
-    "Julie Bill Mary Fred Anna Jeff Laura Peter Emma Tom Nina Paul Sara Hugo Clara Oscar Alice Victor "
-    "Irene Simon"
-)
-SPARE_PLACES = "cinema park school attic cellar library station garage museum balcony market theatre bakery harbour"
-SPARE_OBJECTS = "ball book cup key lamp hat coat pen clock map rope candle basket umbrella"
-SPARE = {
-    "people": tuple(SPARE_PEOPLE.split()),
-    "places": tuple(SPARE_PLACES.split()),
-    "objects": tuple(SPARE_OBJECTS.split()),
+SPARE_WORDS = {
+    "people": "Julie Bill Mary Fred Anna Jeff Laura Peter Emma Tom Nina Paul Sara Hugo Clara Oscar",
+    "places": "cinema park school attic cellar library station garage museum balcony market bakery",
+    "objects": "ball book cup key lamp hat coat pen clock map rope candle basket umbrella",
 }
-"""Words that come in when a count exceeds a task's own words. People alternate between she and he."""
+"""Words that come in where a count exceeds a task's own. People alternate between she and he."""
 
 
 @dataclass(frozen=True)
@@ -33,29 +27,29 @@ class Knobs:
     places: WordsOrCount = None
     """Where they can be: how many places, or their names."""
     objects: WordsOrCount = None
-    """Things, kinds of animal, shapes or containers, as the task has them: how many, or their names."""
+    """Things, kinds of animal, shapes or containers, as the task has them: how many, or names."""
     questions_per_story: int | None = None
     sentences_per_question: int | None = None
     """Sentences told between one chance to ask a question and the next."""
     noise: bool = True
-    """Off: one verb for each action and one wording for everything, where the official data vary."""
+    """Off: one wording for everything, where the official data vary at random."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """The world of a task with all words and numbers settled. A task's module states the official one.
+    """A task's world with all words and numbers settled; its module states the official one.
 
-    An empty tuple and ``None`` mean that the task has no such thing, and no such knob.
+    An empty tuple and 0 mean that the task has no such thing, and no such knob.
     """
 
     people: tuple[str, ...] = ()
     places: tuple[str, ...] = ()
     objects: tuple[str, ...] = ()
-    questions_per_story: int | None = None
-    sentences_per_question: int | None = None
+    questions_per_story: int = 0
+    sentences_per_question: int = 0
     noise: bool = True
-    fewest: dict[str, int] | None = None
-    """The smallest world in which the task can be told, e.g. ``{"people": 3}``; else 2 of each."""
+    fewest: dict[str, int] = field(default_factory=dict)
+    """The smallest world that the task can be told in, e.g. ``{"people": 3}``; else 2 of each."""
 
     def turned(self, knobs: Knobs, task: int) -> Setting:
         """This setting with the knobs applied; a knob that the task does not have is an error."""
@@ -63,13 +57,15 @@ class Setting:
         for name, value in vars(knobs).items():
             if value is None or name == "noise":
                 continue
-            if not getattr(self, name):
+            standard = getattr(self, name)
+            if not standard:
                 raise EntNetError(f"task {task} has no {name} to set; it has {self.knobs()}")
-            changes[name] = (
-                _number(name, value)
-                if name.endswith("question") or name.endswith("story")
-                else self._words(name, value, task)
-            )
+            if isinstance(standard, tuple):
+                changes[name] = self._words(name, value, task)
+            elif value < 1:
+                raise EntNetError(f"{name} is {value}; it must be at least 1")
+            else:
+                changes[name] = value
         return replace(self, **changes)
 
     def knobs(self) -> str:
@@ -79,23 +75,14 @@ class Setting:
     def _words(self, name: str, value: int | Sequence[str], task: int) -> tuple[str, ...]:
         standard: tuple[str, ...] = getattr(self, name)
         if isinstance(value, int):
-            spare = tuple(word for word in SPARE[name] if word not in standard)
-            words = (*standard, *spare)[: max(value, 0)]
+            words = tuple(dict.fromkeys([*standard, *SPARE_WORDS[name].split()]))[: max(value, 0)]
             if value > len(words):
-                raise EntNetError(
-                    f"{value} {name}, but only {len(words)} names at hand; name them all"
-                )
+                raise EntNetError(f"{value} {name}, but {len(words)} names at hand; name them all")
         else:
             words = tuple(value)
-        if len(set(words)) < len(words):
+        if len({word.lower() for word in words}) < len(words):
             raise EntNetError(f"{name}: a word stands twice in {', '.join(words)}")
-        fewest = (self.fewest or {}).get(name, 2)
+        fewest = self.fewest.get(name, 2)
         if len(words) < fewest:
             raise EntNetError(f"task {task} needs at least {fewest} {name}, not {len(words)}")
         return words
-
-
-def _number(name: str, value: int) -> int:
-    if value < 1:
-        raise EntNetError(f"{name} is {value}; it must be at least 1")
-    return value

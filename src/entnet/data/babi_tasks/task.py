@@ -1,4 +1,4 @@
-"""What a task is."""
+"""What a task is, and the words that most of them share."""
 
 from __future__ import annotations
 
@@ -13,17 +13,15 @@ PEOPLE = ("Mary", "John", "Sandra", "Daniel")
 PLACES = ("bathroom", "bedroom", "garden", "hallway", "kitchen", "office")
 OBJECTS = ("apple", "football", "milk")
 
-WINDOW = 5
-"""Questions concern what the last few sentences were about."""
-
-ATTEMPTS = 25
-"""How often a question is looked for before the story goes on without one."""
+TOWN_PEOPLE = ("Mary", "Fred", "Julie", "Bill")
+TOWN_PLACES = ("bedroom", "cinema", "kitchen", "office", "park", "school")
 
 
 @dataclass(frozen=True)
 class Task:
-    """A kind of story and question: its world as in the official data, and how a story is made."""
+    """A kind of story: its world as in the official data, and how one story is made."""
 
     number: int
+    name: str
     setting: Setting
     story: Callable[[Dice, Setting], Story]

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from entnet.data.babi_tasks.dice import Dice
+from entnet.data.babi_tasks.house_story import house_story
 from entnet.data.babi_tasks.knobs import Setting
-from entnet.data.babi_tasks.language import Storyteller
-from entnet.data.babi_tasks.task import ATTEMPTS, OBJECTS, PEOPLE, PLACES, WINDOW, Task
+from entnet.data.babi_tasks.language import Asked
+from entnet.data.babi_tasks.task import OBJECTS, PEOPLE, PLACES, Task
 from entnet.data.babi_tasks.world import Event, House
 from entnet.data.story import Story
-
-KINDS = ("go", "get", "drop")
 
 
 class Journeys:
     """Of each object, where it was carried since it was last taken."""
 
-    def __init__(self, objects: tuple[str, ...]) -> None:
+    def __init__(self, dice: Dice, objects: tuple[str, ...]) -> None:
+        self.dice = dice
         self.stops: dict[str, list[tuple[str, int]]] = {thing: [] for thing in objects}
         """Places, and the sentences that told of going there."""
-        self.handled = dict.fromkeys(objects, -1)
+        self.handled: dict[str, int] = {}
         """The sentence in which each object was last taken or dropped."""
 
-    def follow(self, event: Event, sentence: int, house: House) -> None:
+    def hear(self, event: Event, sentence: int, house: House) -> None:
         if event.kind == "go":
             for thing in house.carried[event.actor]:
                 self.stops[thing].append((event.what, sentence))
@@ -30,41 +30,29 @@ class Journeys:
         if event.kind == "get":
             self.stops[event.what] = []
 
-
-def story(dice: Dice, setting: Setting) -> Story:
-    house = House(dice, setting)
-    teller = Storyteller(dice, setting)
-    journeys = Journeys(setting.objects)
-    events: list[Event] = []
-    while teller.asked < (setting.questions_per_story or 0):
-        for _ in range(setting.sentences_per_question or 0):
-            events.append(house.live(KINDS))
-            journeys.follow(events[-1], teller.tell(events[-1]), house)
-        ask(dice, teller, journeys, events[-WINDOW:])
-    return teller.story()
-
-
-def ask(dice: Dice, teller: Storyteller, journeys: Journeys, recent: list[Event]) -> None:
-    """Ask about an object lately taken or dropped that was carried to two places in a row, if any."""
-    for _ in range(ATTEMPTS):
-        event = dice.pick(recent)
+    def question(self, event: Event) -> Asked | None:
+        """About an object lately taken or dropped, if it was carried to two places in a row."""
         if event.kind == "go":
-            continue
-        thing = event.what
-        stops = journeys.stops[thing]
+            return None
+        thing, stops = event.what, self.stops[event.what]
         if len(stops) < 2:
-            continue
-        place = stops[1 + dice.below(len(stops) - 1)][0]
-        # An object may have been carried to a place more than once: the last time is meant.
+            return None
+        place, _ = stops[1 + self.dice.below(len(stops) - 1)]
+        # It may have been carried to the place more than once: the last time is meant.
         last = max(i for i in range(1, len(stops)) if stops[i][0] == place)
         (before, left), (_, reached) = stops[last - 1], stops[last]
-        supports = (journeys.handled[thing], reached, left)
-        teller.ask(f"Where was the {thing} before the {place}?", before, supports)
-        return
+        text = f"Where was the {thing} before the {place}?"
+        return Asked(text, before, (self.handled[thing], reached, left))
+
+
+def story(dice: Dice, setting: Setting) -> Story:
+    listener = Journeys(dice, setting.objects)
+    return house_story(dice, setting, ("go", "get", "drop"), listener, there_after_get=0.2)
 
 
 TASK = Task(
     number=3,
+    name="three-supporting-facts",
     setting=Setting(
         people=PEOPLE,
         places=PLACES,

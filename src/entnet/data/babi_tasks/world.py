@@ -22,7 +22,7 @@ class Event(NamedTuple):
 
 
 class House:
-    """Where everybody and everything is. It starts at random, and the story does not say how."""
+    """Where everybody and everything is. It starts at random, and stories do not say how."""
 
     def __init__(self, dice: Dice, setting: Setting) -> None:
         self.dice = dice
@@ -38,37 +38,46 @@ class House:
     def live(self, kinds: Sequence[str]) -> Event:
         """Let something happen that is possible.
 
-        Somebody and an action are drawn, and drawn anew if the action is impossible: whoever can do
-        much does much, as in the official data. Walking to where one is already counts as impossible.
+        Somebody and an action are drawn, and drawn anew if it is impossible: whoever can do much
+        does much, as in the official data. To walk to where one is already counts as impossible.
         """
+        roll = self.dice.random
+        people = self.people
         while True:
-            actor = self.dice.pick(self.people)
-            event = self._possible(self.dice.pick(kinds), actor)
+            actor = people[int(roll() * len(people))]
+            event = self._attempt(kinds[int(roll() * len(kinds))], actor)
             if event is not None:
-                self.apply(event)
+                self._apply(event)
                 return event
 
-    def _possible(self, kind: str, actor: str) -> Event | None:
+    def _attempt(self, kind: str, actor: str) -> Event | None:
         if kind == "go":
             place = self.dice.pick(self.places)
             return Event(kind, actor, place) if place != self.place_of[actor] else None
-        if kind == "get":
-            here = self.place_of[actor]
-            things = [thing for thing, place in self.lying.items() if place == here]
-        else:
+        if kind == "give":
+            return self._gift()
+        if kind == "drop":
             things = self.carried[actor]
-        if not things:
+        else:
+            here = self.place_of[actor]
+            things = [thing for thing in self.lying if self.lying[thing] == here]
+        return Event(kind, actor, self.dice.pick(things)) if things else None
+
+    def _gift(self) -> Event | None:
+        """Anybody who can give gives the first thing they have, in the order of the word lists, to
+        the first person there, as in the official data: hence the uneven answers of task 5."""
+        givers = [p for p in self.people if self.carried[p] and self._company(p)]
+        if not givers:
             return None
-        thing = self.dice.pick(things)
-        if kind != "give":
-            return Event(kind, actor, thing)
-        near = [other for other in self.people if other != actor and self.together(other, actor)]
-        return Event(kind, actor, thing, self.dice.pick(near)) if near else None
+        giver = self.dice.pick(givers)
+        thing = min(self.carried[giver], key=self.objects.index)
+        return Event("give", giver, thing, self._company(giver)[0])
 
-    def together(self, one: str, other: str) -> bool:
-        return self.place_of[one] == self.place_of[other]
+    def _company(self, person: str) -> list[str]:
+        here = self.place_of[person]
+        return [other for other in self.people if other != person and self.place_of[other] == here]
 
-    def apply(self, event: Event) -> None:
+    def _apply(self, event: Event) -> None:
         if event.kind == "go":
             self.place_of[event.actor] = event.what
         elif event.kind == "get":
