@@ -77,3 +77,14 @@ def test_no_groups_change_nothing() -> None:
     changed = Exchange((), vocab)(batch, np.random.default_rng(0))
     assert torch.equal(changed.words, batch.words)
     assert torch.equal(changed.answers, batch.answers)
+
+
+def test_answers_that_only_look_like_lists_stay() -> None:
+    story = Story(
+        ("The park is north of the zoo.",), (Question(1, "From the park to the zoo?", "s,w"),)
+    )
+    other = Story(
+        ("The zoo is east of the park.",), (Question(1, "From the zoo to the park?", "w,n"),)
+    )
+    _, lines = told([story, other], ("park zoo",))
+    assert [line[-1] for line in lines] == ["s,w", "w,n"]

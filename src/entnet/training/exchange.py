@@ -16,7 +16,6 @@ import torch
 from entnet.data.story import Ints, RaggedBatch
 from entnet.text import Vocab
 
-
 NO_WORD = -1
 
 
@@ -27,24 +26,26 @@ class Exchange:
         self.size = len(vocab)
         known = [[vocab.index[word] for word in group.split() if word in vocab] for group in groups]
         self.groups = [np.array(group) for group in known if len(group) > 1]
-        # A list of things is an answer of its own, and names the things it lists.
-        self.lists = {
-            vocab.index[word]: tuple(vocab.index.get(part, 0) for part in word.split(","))
-            for word in vocab.words
-            if "," in word
-        }
-        self.list_number = {parts: number for number, parts in self.lists.items()}
+        # A list of things is an answer of its own, and names the things it lists; what it names beside
+        # the words of the vocabulary stays as it is, and is numbered after them.
+        lists = {vocab.index[word]: word.split(",") for word in vocab.words if "," in word}
+        parts = dict.fromkeys(part for list_ in lists.values() for part in list_)
+        beside = {part: len(vocab) + i for i, part in enumerate(vocab.unknown(parts))}
+        number = {**vocab.index, **beside}
+        self.lists = {list_: tuple(number[part] for part in lists[list_]) for list_ in lists}
+        self.list_number = {parts: list_ for list_, parts in self.lists.items()}
+        self.numbers = len(number)
 
     def tables(self, stories: int, generator: np.random.Generator) -> Ints:
         """For each story, the word that stands in for each word, if there is one: (S, |V|)"""
-        table = np.tile(np.arange(self.size), (stories, 1))
+        table = np.tile(np.arange(self.numbers), (stories, 1))
         for group in self.groups:
             table[:, group] = group[generator.random((stories, len(group))).argsort(1)]
-        for number, parts in self.lists.items():
-            table[:, number] = [
+        for list_, parts in self.lists.items():
+            table[:, list_] = [
                 self.list_number.get(tuple(row), NO_WORD) for row in table[:, parts].tolist()
             ]
-        return table
+        return table[:, : self.size]
 
     def __call__(self, batch: RaggedBatch, generator: np.random.Generator) -> RaggedBatch:
         """The same stories, told of others."""
