@@ -76,7 +76,7 @@ def _check_type(owner: str, name: str, value: object, hint: Any) -> None:
         elif kind is types.NoneType:
             if value is None:
                 return
-        elif isinstance(value, kind):
+        elif isinstance(value, origin or kind):
             return
     choices = (
         [repr(c) for kind in allowed for c in typing.get_args(kind)]

@@ -294,7 +294,7 @@ def grid_batch(
 
 def grid_stream(
     world: GridWorld,
-    seed: int,
+    seed: int | list[int],
     stories: int,
     lengths: tuple[int, int],
     asking: Asking,

@@ -1,0 +1,302 @@
+"""Tables 1a and 1b of the paper: the world model task, run, reported and drawn.
+
+A finished run is a line of results/table1a.jsonl or results/table1b.jsonl and is never done again, so
+seeds can be added at any time. Errors are shares of questions, 0 to 1, as in the paper.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from entnet.errors import EntNetError
+from entnet.experiments.gridworld_run import GridRun, GridSpec, Tell
+from entnet.experiments.results import add_result, read_results, results_path
+
+Line = dict[str, Any]
+Recipe = dict[str, Any]
+
+KINDS = ("entnet", "lstm", "memn2n")
+TITLES = {"entnet": "EntNet", "lstm": "LSTM", "memn2n": "MemN2N"}
+LENGTHS = (10, 20, 40)
+RATES = (0.1, 0.01, 0.001)
+SEEDS = (1, 2, 3, 4, 5)
+TEST_LENGTHS = (20, 30, 40, 50, 60, 70, 80, 160, 320)
+OPENING = 4
+"""Sentences until both agents have a place and a direction: from here on questions make sense."""
+
+PAPER_1A: dict[str, dict[int, float]] = {
+    "memn2n": {10: 0.09, 20: 0.633, 40: 0.896},
+    "lstm": {10: 0.0, 20: 0.157, 40: 0.226},
+    "entnet": {10: 0.0, 20: 0.0, 40: 0.0},
+}
+PAPER_1B: dict[int, float] = {20: 0.0, 30: 0.0, 40: 0.0, 50: 0.01, 60: 0.03, 70: 0.05, 80: 0.08}
+
+_EVERYWHERE: Recipe = {"ask_from": OPENING, "average": 0.99, "give_up": 0.9}
+RECIPES: dict[str, Recipe] = {
+    "entnet": {
+        **_EVERYWHERE,
+        "updates": 60_000,
+        "halve_every": 10_000,
+        "ask_agents": "one",
+        "model": {"width": 20, "slots": 5},
+    },
+    "lstm": {
+        **_EVERYWHERE,
+        "updates": 10_000,
+        "halve_every": 2_000,
+        "ask_agents": "one",
+        "model": {"units": 50},
+    },
+    "memn2n": {
+        "updates": 10_000,
+        "halve_every": 2_000,
+        "average": 0.99,
+        "give_up": 0.97,
+        "model": {"width": 20, "tying": "layer-wise"},
+    },
+}
+"""How each network is trained. What differs from the paper is said in docs/gridworld.md."""
+
+
+def table1a_spec(kind: str, length: int, rate: float, seed: int) -> GridSpec:
+    """A run of Table 1a: trained and tested on stories of one length."""
+    recipe = dict(RECIPES[kind])
+    if kind == "memn2n":
+        recipe["model"] = {**recipe["model"], "hops": length - 2, "times": length}
+    return GridSpec(
+        table="table1a",
+        kind=kind,
+        length=length,
+        rate=rate,
+        seed=seed,
+        test_lengths=(length,),
+        **recipe,
+    )
+
+
+def table1b_spec(seed: int, rate: float = 0.01) -> GridSpec:
+    """A run of Table 1b: trained on lengths up to 20, since it is asked after every sentence."""
+    recipe = dict(RECIPES["entnet"])
+    return GridSpec(
+        table="table1b",
+        kind="entnet",
+        length=20,
+        rate=rate,
+        seed=seed,
+        test_lengths=TEST_LENGTHS,
+        **recipe,
+    )
+
+
+def variant(spec: GridSpec) -> str:
+    """How results tell apart the runs of one length and seed."""
+    return f"{spec.kind} rate {spec.rate:g}"
+
+
+def run_spec(spec: GridSpec, results: Path, runs: Path, tell: Tell = print) -> Line:
+    """Do a run, or find its line among the results if it was done before."""
+    path = results_path(results, spec.table)
+    done = _find(read_results(path), spec)
+    if done is not None:
+        return done
+    run = GridRun(spec)
+    run.train(runs, tell)
+    line = run.result()
+    line |= {"task": spec.length, "variant": variant(spec)}
+    run.model.save_pretrained(runs / spec.name)
+    add_result(path, line)
+    tell(f"{spec.name}: test error {_told(line['test'])} after {line['seconds']:.0f} s")
+    return line
+
+
+def _find(lines: Iterable[Line], spec: GridSpec) -> Line | None:
+    key = (spec.length, variant(spec), spec.seed)
+    for line in lines:
+        if (line["task"], line["variant"], line["seed"]) == key:
+            return line
+    return None
+
+
+def _told(errors: dict[str, float]) -> str:
+    return ", ".join(f"{error:.4f} at {length}" for length, error in errors.items())
+
+
+def reproduce_table1a(
+    results: Path = Path("results"),
+    runs: Path = Path("runs/gridworld"),
+    seeds: Sequence[int] = SEEDS,
+    kinds: Sequence[str] = KINDS,
+    lengths: Sequence[int] = LENGTHS,
+    rates: Sequence[float] = RATES,
+    every_rate: bool = False,
+    tell: Tell = print,
+) -> list[Line]:
+    """Train every network on every length, and return the lines of all runs.
+
+    The first seed tries every rate. The others run at the rate that did best for it on validation, or,
+    with ``every_rate``, at all of them.
+    """
+    unknown = [kind for kind in kinds if kind not in KINDS]
+    if unknown:
+        raise EntNetError(f"no such network: {unknown[0]}; Table 1a has {', '.join(KINDS)}")
+    lines: list[Line] = []
+    for kind in kinds:
+        for length in lengths:
+
+            def run(rate: float, seed: int, kind: str = kind, length: int = length) -> Line:
+                return run_spec(table1a_spec(kind, length, rate, seed), results, runs, tell)
+
+            first = [run(rate, seeds[0]) for rate in rates]
+            best = min(first, key=validation)["rate"]
+            chosen = rates if every_rate else [best]
+            lines += first + [run(rate, seed) for rate in chosen for seed in seeds[1:]]
+    return lines
+
+
+def reproduce_table1b(
+    results: Path = Path("results"),
+    runs: Path = Path("runs/gridworld"),
+    seeds: Sequence[int] = SEEDS,
+    tell: Tell = print,
+) -> list[Line]:
+    """Train on lengths up to 20, test far beyond, and return the lines of all runs."""
+    return [run_spec(table1b_spec(seed), results, runs, tell) for seed in seeds]
+
+
+def validation(line: Line) -> float:
+    """What runs are chosen by: the mean error on validation stories of the lengths up to 80."""
+    return statistics.fmean(error for length, error in line["valid"].items() if int(length) <= 80)
+
+
+def _cell(lines: Sequence[Line], length: int, paper: float | None) -> Line:
+    """A figure of a table: the chosen run, and mean and deviation over the seeds at its rate."""
+    best = min(lines, key=validation)
+    errors = [line["test"][str(length)] for line in lines if line["rate"] == best["rate"]]
+    return {
+        "error": best["test"][str(length)],
+        "mean": statistics.fmean(errors),
+        "sd": statistics.stdev(errors) if len(errors) > 1 else 0.0,
+        "seeds": len(errors),
+        "rate": best["rate"],
+        "seed": best["seed"],
+        "paper": paper,
+    }
+
+
+def details(results: Path = Path("results")) -> dict[str, dict[str, dict[str, Line]]]:
+    """Every figure of both tables with its mean, deviation, seeds, rate and the paper's figure."""
+    table1a: dict[str, dict[str, Line]] = {}
+    for kind in KINDS:
+        for length in LENGTHS:
+            lines = [
+                line
+                for line in read_results(results_path(results, "table1a"))
+                if line["kind"] == kind and line["length"] == length
+            ]
+            if lines:
+                cell = _cell(lines, length, PAPER_1A[kind][length])
+                table1a.setdefault(kind, {})[str(length)] = cell
+    lines = read_results(results_path(results, "table1b"))
+    cells = {
+        str(length): _cell(lines, length, PAPER_1B.get(length)) for length in TEST_LENGTHS if lines
+    }
+    return {"table1a": table1a, "table1b": {"entnet": cells} if lines else {}}
+
+
+def report(results: Path = Path("results")) -> dict[str, Any]:
+    """The figures for programs: ``{"table1a": {"entnet": {"10": error, …}, …}, "table1b": …}``.
+
+    Under "detail" each table has the same keys with all that ``details`` gives.
+    """
+    out: dict[str, Any] = {}
+    for table, kinds in details(results).items():
+        if kinds:
+            out[table] = {
+                kind: {length: cell["error"] for length, cell in cells.items()}
+                for kind, cells in kinds.items()
+            }
+            out[table]["detail"] = kinds
+    return out
+
+
+def render_markdown(results: Path = Path("results")) -> str:
+    """Both tables beside the paper's figures, as far as there are results."""
+    found = details(results)
+    parts = []
+    if found["table1a"]:
+        parts.append(_markdown_1a(found["table1a"]))
+    if found["table1b"]:
+        parts.append(_markdown_1b(found["table1b"]["entnet"]))
+    return "\n".join(parts)
+
+
+def _markdown_1a(kinds: dict[str, dict[str, Line]]) -> str:
+    rows = [
+        "Trained and tested on stories of T sentences. Error: the run chosen on validation.",
+        "",
+        "| network | T | paper | error | mean ± sd | seeds | rate |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    rows += [
+        f"| {TITLES[kind]} | {length} | {cell['paper']:g} | **{cell['error']:.4f}** | {_spread(cell)} "
+        f"| {cell['seeds']} | {cell['rate']:g} |"
+        for kind, cells in kinds.items()
+        for length, cell in cells.items()
+    ]
+    return "\n".join(rows) + "\n"
+
+
+def _markdown_1b(cells: dict[str, Line]) -> str:
+    rows = [
+        "EntNet trained on lengths up to 20, tested on longer stories.",
+        "",
+        "| T | paper | error | mean ± sd | seeds |",
+        "|---|---|---|---|---|",
+    ]
+    for length, cell in cells.items():
+        paper = "–" if cell["paper"] is None else f"{cell['paper']:g}"
+        rows.append(
+            f"| {length} | {paper} | **{cell['error']:.4f}** | {_spread(cell)} | {cell['seeds']} |"
+        )
+    return "\n".join(rows) + "\n"
+
+
+def _spread(cell: Line) -> str:
+    return f"{cell['mean']:.4f} ± {cell['sd']:.4f}"
+
+
+def plot_generalisation(path: Path, results: Path = Path("results")) -> None:
+    """Draw the error against the length of the story: every seed, the chosen one, the paper's."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise EntNetError("plots need matplotlib: pip install 'entnet[plots]'") from error
+    lines = read_results(results_path(results, "table1b"))
+    if not lines:
+        raise EntNetError(f"{results}: no runs of table1b to draw")
+    figure = Figure(figsize=(6.4, 4.0), layout="constrained")
+    axes = figure.add_subplot()
+    chosen = min(lines, key=validation)
+    for line in lines:
+        if line is not chosen:
+            axes.plot(*_curve(line["test"]), color="0.75", linewidth=1)
+    axes.plot([], [], color="0.75", linewidth=1, label="other seeds")
+    axes.plot(*_curve(chosen["test"]), "o-", color="C0", label="chosen on validation")
+    axes.plot(list(PAPER_1B), list(PAPER_1B.values()), "s--", color="C1", label="paper")
+    axes.axvline(20, color="0.5", linestyle=":", linewidth=1)
+    axes.text(20, axes.get_ylim()[1], " longest in training", va="top", fontsize="small")
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(TEST_LENGTHS, [str(length) for length in TEST_LENGTHS])
+    axes.minorticks_off()
+    axes.set_xlabel("sentences in the story")
+    axes.set_ylabel("error")
+    axes.legend(frameon=False)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path)
+
+
+def _curve(errors: dict[str, float]) -> tuple[list[int], list[float]]:
+    return [int(length) for length in errors], list(errors.values())
