@@ -84,9 +84,9 @@ def test_a_trace_goes_to_json(tied: EntNet) -> None:
     assert [slot["key"] for slot in values["slots"]] == ["mary", "john", "sandra"]
     assert len(values["steps"]) == 3
     assert len(values["steps"][0]["words"]) == 3
-    word, similarity = values["steps"][2]["words"][0][0]
-    assert word == "kitchen"
-    assert 0 < similarity <= 1
+    nearest = values["steps"][2]["words"][0][0]
+    assert nearest["word"] == "kitchen"
+    assert 0 < nearest["similarity"] <= 1
 
 
 def test_labels_name_the_key_or_what_is_near_it() -> None:

@@ -40,7 +40,7 @@ def test_a_whole_conversation(client: TestClient) -> None:
     assert ask(client, session, "Where is Mary?") == "kitchen"
     assert ask(client, session, "Where is Mary?", after=1) == "garden"
     slots = client.get(f"/sessions/{session}/slots").json()["slots"]
-    held = {slot["key"]: slot["words"][0][0] for slot in slots}
+    held = {slot["key"]: slot["words"][0]["word"] for slot in slots}
     assert (held["mary"], held["john"]) == ("kitchen", "office")
     undone = client.post(f"/sessions/{session}/undo", json={}).json()
     assert undone["sentences"] == ["Mary went to the garden.", "John moved to the office."]

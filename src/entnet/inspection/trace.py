@@ -93,21 +93,21 @@ class Trace:
         return self.steps[after - 1].words if after else self.start
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON, numbers to four places; near words are [word, similarity]."""
+        """Plain values for JSON, numbers to four places."""
         return {
             "model": self.model,
             "slots": [
-                {"slot": name.slot, "key": name.key, "follows": _pairs(name.follows)}
+                {"slot": name.slot, "key": name.key, "follows": near_dicts(name.follows)}
                 for name in self.slots
             ],
-            "start": [_pairs(words) for words in self.start],
+            "start": [near_dicts(words) for words in self.start],
             "steps": [
                 {
                     "sentence": step.sentence,
                     "gates": rounded(step.gates),
                     "movement": rounded(step.movement),
                     "unknown": list(step.unknown),
-                    "words": [_pairs(words) for words in step.words],
+                    "words": [near_dicts(words) for words in step.words],
                 }
                 for step in self.steps
             ],
@@ -161,7 +161,7 @@ def answer_dict(answer: Answer) -> dict[str, Any]:
         "question": answer.question,
         "answer": answer.answer,
         "probability": answer.probability,
-        "alternatives": [list(guess) for guess in answer.alternatives],
+        "alternatives": [guess._asdict() for guess in answer.alternatives],
         "attention": rounded(answer.attention),
         "unknown": list(answer.unknown),
     }
@@ -171,8 +171,8 @@ def rounded(values: Sequence[float]) -> list[float]:
     return [round(value, 4) for value in values]
 
 
-def _pairs(words: Sequence[NearWord]) -> list[list[str | float]]:
-    return [[near.word, round(near.similarity, 4)] for near in words]
+def near_dicts(words: Sequence[NearWord]) -> list[dict[str, Any]]:
+    return [{"word": near.word, "similarity": round(near.similarity, 4)} for near in words]
 
 
 def _tuples(rows: list[list[NearWord]]) -> tuple[tuple[NearWord, ...], ...]:

@@ -12,7 +12,7 @@ from entnet.data.babi import TASK_NAMES
 from entnet.data.babi_tasks import TASKS, generate
 from entnet.data.plain import parse_plain
 from entnet.data.story import Story
-from entnet.inspection.trace import answer_dict, rounded
+from entnet.inspection.trace import answer_dict, near_dicts, rounded
 from entnet.serve import schemas
 from entnet.serve.library import Library
 from entnet.serve.metrics import Metrics
@@ -254,8 +254,8 @@ def _slot(content: SlotContent) -> schemas.SlotOut:
     return schemas.SlotOut(
         slot=content.slot,
         key=content.key,
-        follows=[(near.word, round(near.similarity, 4)) for near in content.follows],
-        words=[(near.word, round(near.similarity, 4)) for near in content.words],
+        follows=[schemas.Near(**near) for near in near_dicts(content.follows)],
+        words=[schemas.Near(**near) for near in near_dicts(content.words)],
     )
 
 

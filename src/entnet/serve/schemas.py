@@ -6,11 +6,6 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-Near = tuple[str, float]
-"""A word and its cosine similarity with what a slot says."""
-Chance = tuple[str, float]
-"""A word and its probability."""
-
 
 class Body(BaseModel):
     """What a client sends: fields that are not known are a mistake worth telling."""
@@ -22,6 +17,16 @@ class ProblemOut(BaseModel):
     """What was wrong, and what would be right."""
 
     detail: str
+
+
+class Near(BaseModel):
+    word: str
+    similarity: float = Field(description="A cosine, -1 to 1.")
+
+
+class Chance(BaseModel):
+    word: str
+    probability: float
 
 
 class Health(BaseModel):

@@ -11,7 +11,7 @@ export function showAnswer(root, answer, slots, expected = "") {
   const looked = mostAttended(answer.attention)
     .filter(({ share }, i) => i === 0 || share >= 0.1)
     .map(({ slot, share }) => `${slotName(slots[slot])} ${percent(share)}`);
-  const guesses = [[answer.answer, answer.probability], ...answer.alternatives];
+  const guesses = [{ word: answer.answer, probability: answer.probability }, ...answer.alternatives];
   root.replaceChildren(
     el("div.said", {},
       el("span.word", { "data-answer": answer.answer }, answer.answer),
@@ -20,8 +20,8 @@ export function showAnswer(root, answer, slots, expected = "") {
     ...(answer.unknown.length
       ? [el("p.about", {}, "never seen in training, read as nothing: ", el("span.unknown", {}, answer.unknown.join(", ")))]
       : []),
-    el("ol", { "aria-label": "Most probable answers" }, ...guesses.slice(0, 5).map(([word, share]) =>
-      el("li", {}, el("span", {}, word), el("i", { "--p": share.toFixed(4) }), el("em", {}, percent(share))))),
+    el("ol", { "aria-label": "Most probable answers" }, ...guesses.slice(0, 5).map(({ word, probability }) =>
+      el("li", {}, el("span", {}, word), el("i", { "--p": probability.toFixed(4) }), el("em", {}, percent(probability))))),
   );
 }
 

@@ -23,9 +23,14 @@ export function percent(share) {
 /** What a slot stands for: the word its key is tied to, or the one or two nearest to its key. */
 export function slotLabel(slot) {
   if (slot.key !== null) return slot.key;
-  const nearest = slot.follows[0]?.[1] ?? 0;
-  const close = slot.follows.filter(([, value], i) => i === 0 || value >= Math.max(0.25, 0.4 * nearest));
-  return close.slice(0, 2).map(([word]) => word).join(", ");
+  const nearest = slot.follows[0]?.similarity ?? 0;
+  const close = slot.follows.filter(({ similarity }, i) => i === 0 || similarity >= Math.max(0.25, 0.4 * nearest));
+  return close.slice(0, 2).map(({ word }) => word).join(", ");
+}
+
+/** Words with their similarities, in one line. */
+export function nearText(words) {
+  return words.map(({ word, similarity }) => `${word} ${similarity.toFixed(2)}`).join(", ");
 }
 
 export function slotName(slot) {

@@ -1,5 +1,5 @@
 // The memory while a story is read: slots down, sentences across, what each slot holds beside it.
-import { el, percent, slotLabel, slotName } from "./dom.js";
+import { el, nearText, percent, slotLabel, slotName } from "./dom.js";
 
 const WIDEST = 46;
 const NARROWEST = 13;
@@ -126,8 +126,8 @@ export class MemoryView extends EventTarget {
 
   #row(slot, row, top) {
     const learned = slot.key === null;
-    const near = slot.follows.map(([word, value]) => `${word} ${value.toFixed(2)}`).join(", ");
-    const name = el("th", { scope: "row", title: learned ? `nearest to its key: ${near}` : `tied to “${slot.key}”` },
+    const about = learned ? `nearest to its key: ${nearText(slot.follows)}` : `tied to “${slot.key}”`;
+    const name = el("th", { scope: "row", title: about },
       el("span.number", {}, String(slot.slot + 1)),
       el(learned ? "span.learned" : "span", {}, slotLabel(slot)));
     const words = el("td.words");
@@ -166,11 +166,11 @@ export class MemoryView extends EventTarget {
     const now = this.#held(this.step, slot.slot);
     const before = this.step > 0 ? this.#held(this.step - 1, slot.slot) : now;
     const [first, ...others] = now;
-    const said = el("b", {}, first[0]);
-    said.style.opacity = String(Math.max(0.55, Math.min(1, 0.55 + first[1] * 0.6)));
-    words.classList.toggle("changed", first[0] !== before[0][0]);
-    words.title = now.map(([word, value]) => `${word} ${value.toFixed(2)}`).join(", ");
-    words.replaceChildren(said, ...others.slice(0, 2).map(([word]) => el("span", {}, word)));
+    const said = el("b", {}, first.word);
+    said.style.opacity = String(Math.max(0.55, Math.min(1, 0.55 + first.similarity * 0.6)));
+    words.classList.toggle("changed", first.word !== before[0].word);
+    words.title = nearText(now);
+    words.replaceChildren(said, ...others.slice(0, 2).map(({ word }) => el("span", {}, word)));
   }
 
   #held(step, slot) {
@@ -206,7 +206,7 @@ export class MemoryView extends EventTarget {
     const step = Number(cell.dataset.step);
     const { slot } = this.rows[Number(cell.dataset.row)];
     const { sentence, gates, movement } = this.trace.steps[step - 1];
-    const held = this.#held(step, slot.slot)[0][0];
+    const held = this.#held(step, slot.slot)[0].word;
     this.detail.textContent = `${step}. “${sentence}” — ${slotName(slot)}: gate ${gates[slot.slot].toFixed(2)}, `
       + `moved ${movement[slot.slot].toFixed(2)}, then held “${held}”.`;
   }
