@@ -8,6 +8,7 @@ from typing import Annotated
 
 import torch
 import typer
+from rich.box import SIMPLE
 from rich.table import Table
 
 from entnet.cli.common import ProgressBar, console
@@ -100,7 +101,9 @@ def _words(network: EntNet, text: str) -> torch.Tensor:
 
 @torch.no_grad()
 def _read_aloud(network: EntNet) -> MemoryState:
-    table = Table("sentence", *network.config.key_words)
+    table = Table(box=SIMPLE, padding=(0, 1, 0, 0))
+    for heading in ("sentence", *network.config.key_words):
+        table.add_column(heading, no_wrap=True)
     state = network.initial_state()
     for sentence in _STORY:
         state, gates = network.step(state, _words(network, sentence))
@@ -109,7 +112,7 @@ def _read_aloud(network: EntNet) -> MemoryState:
     table.add_section()
     places = [network.vocab.index[place] for place in _places(network)]
     nearest = network.slot_words(state)[0][:, places].argmax(-1)
-    table.add_row("[bold]what the slot holds[/]", *(_places(network)[int(i)] for i in nearest))
+    table.add_row("[bold]the slot holds[/]", *(_places(network)[int(i)] for i in nearest))
     console.print(table)
     return state
 
@@ -120,8 +123,7 @@ def _places(network: EntNet) -> list[str]:
 
 
 def _shade(gate: float) -> str:
-    blocks = " ░▒▓█"
-    return f"{blocks[min(int(gate * 5), 4)] * 3} {gate:.2f}"
+    return " ░▒▓█"[min(int(gate * 5), 4)] * 4
 
 
 @torch.no_grad()
