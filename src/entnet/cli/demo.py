@@ -32,7 +32,8 @@ _STORY = (
     "John went back to the bedroom.",
 )
 _QUESTIONS = ("Where is the milk?", "Where is the football?")
-_ENTITIES = ("mary", "john", "sandra", "daniel", "milk", "football", "apple")
+_ENTITIES = ("mary", "john", "sandra", "milk", "football", "daniel", "apple")
+_SHOWN = 5  # slots of those in the story; the table fits 80 columns
 _TASK = 2
 
 
@@ -102,17 +103,17 @@ def _words(network: EntNet, text: str) -> torch.Tensor:
 @torch.no_grad()
 def _read_aloud(network: EntNet) -> MemoryState:
     table = Table(box=SIMPLE, padding=(0, 1, 0, 0))
-    for heading in ("sentence", *network.config.key_words):
+    for heading in ("sentence", *network.config.key_words[:_SHOWN]):
         table.add_column(heading, no_wrap=True)
     state = network.initial_state()
     for sentence in _STORY:
         state, gates = network.step(state, _words(network, sentence))
-        shades = [_shade(float(g)) for g in gates[0]]
+        shades = [_shade(float(g)) for g in gates[0, :_SHOWN]]
         table.add_row(sentence, *shades)
     table.add_section()
     places = [network.vocab.index[place] for place in _places(network)]
     nearest = network.slot_words(state)[0][:, places].argmax(-1)
-    table.add_row("[bold]the slot holds[/]", *(_places(network)[int(i)] for i in nearest))
+    table.add_row("[bold]the slot holds[/]", *(_places(network)[int(i)] for i in nearest[:_SHOWN]))
     console.print(table)
     return state
 
