@@ -24,6 +24,7 @@ struct EntnetModel {
 
 struct EntnetBatch {
   int64_t sentences, stories, questions, threads;
+  int64_t sentence_length, question_length;  // as the network's L, unless it reads bags of words
   const int64_t* words;           // (N, L)
   const int64_t* story_offsets;   // (S + 1)
   const int64_t* question_words;  // (Q, L)

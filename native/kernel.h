@@ -26,10 +26,10 @@ struct Kernel {
   void (*evaluate)(const EntnetModel*, const EntnetBatch*, const PlanView*, Workspace*, int64_t* predictions,
                    EntnetResult*);
   void (*pack)(const EntnetModel*, Workspace*);
-  void (*stream_step)(const EntnetModel*, Workspace*, const int64_t* words, const float* keys,
-                      float* memory, float* gates);
-  void (*stream_read)(const EntnetModel*, Workspace*, const int64_t* words, const float* memory,
-                      float* scores, float* attention);
+  void (*stream_step)(const EntnetModel*, Workspace*, const int64_t* words, int64_t length,
+                      const float* keys, const float* memory, float* after, float* gates);
+  void (*stream_read)(const EntnetModel*, Workspace*, const int64_t* words, int64_t length,
+                      const float* memory, float* scores, float* attention);
 };
 
 extern "C" const Kernel* entnet_kernel_baseline();

@@ -85,11 +85,21 @@ const char* check_numbers(const int64_t* numbers, int64_t count, int64_t limit, 
   return nullptr;
 }
 
+constexpr const char* UNKNOWN_WORD = "a sentence or question has a word outside the vocabulary";
+
+const char* check_length(const EntnetModel& model, int64_t length) {
+  const bool masked = model.story_mask >= 0 || model.fixed_mask;
+  return masked && length != model.sentence_length ? "sentences or questions of another length than the mask's"
+                                                   : nullptr;
+}
+
 const char* check_batch(const EntnetModel& model, const EntnetBatch& batch) {
-  const int64_t L = model.sentence_length, V = model.vocabulary, m = model.slots;
-  const char* problem = check_numbers(batch.words, batch.sentences * L, V, "a sentence has a word outside the vocabulary");
+  const int64_t V = model.vocabulary, m = model.slots;
+  const char* problem = check_length(model, batch.sentence_length);
+  if (!problem) problem = check_length(model, batch.question_length);
+  if (!problem) problem = check_numbers(batch.words, batch.sentences * batch.sentence_length, V, UNKNOWN_WORD);
   if (!problem)
-    problem = check_numbers(batch.question_words, batch.questions * L, V, "a question has a word outside the vocabulary");
+    problem = check_numbers(batch.question_words, batch.questions * batch.question_length, V, UNKNOWN_WORD);
   if (!problem)
     problem = check_numbers(batch.answers, batch.questions, model.over_slots ? m : V, "an answer is out of range");
   if (!problem)
@@ -175,22 +185,22 @@ ENTNET_EXPORT void entnet_stream_pack(Engine* engine) {
   kernel()->pack(&engine->model, &engine->space);
 }
 
-ENTNET_EXPORT const char* entnet_stream_step(Engine* engine, const int64_t* words, const float* keys,
-                                             float* memory, float* gates) {
+// After entnet_stream_pack only, and again after every change of the weights.
+ENTNET_EXPORT const char* entnet_stream_step(Engine* engine, const int64_t* words, int64_t length,
+                                             const float* keys, const float* memory, float* after,
+                                             float* gates) {
   std::lock_guard<std::mutex> lock(engine->busy);
-  if (const char* problem = check_numbers(words, engine->model.sentence_length, engine->model.vocabulary,
-                                          "a sentence has a word outside the vocabulary"))
-    return problem;
-  kernel()->stream_step(&engine->model, &engine->space, words, keys, memory, gates);
+  if (const char* problem = check_length(engine->model, length)) return problem;
+  if (const char* problem = check_numbers(words, length, engine->model.vocabulary, UNKNOWN_WORD)) return problem;
+  kernel()->stream_step(&engine->model, &engine->space, words, length, keys, memory, after, gates);
   return nullptr;
 }
 
-ENTNET_EXPORT const char* entnet_stream_read(Engine* engine, const int64_t* words, const float* memory,
-                                             float* scores, float* attention) {
+ENTNET_EXPORT const char* entnet_stream_read(Engine* engine, const int64_t* words, int64_t length,
+                                             const float* memory, float* scores, float* attention) {
   std::lock_guard<std::mutex> lock(engine->busy);
-  if (const char* problem = check_numbers(words, engine->model.sentence_length, engine->model.vocabulary,
-                                          "a question has a word outside the vocabulary"))
-    return problem;
-  kernel()->stream_read(&engine->model, &engine->space, words, memory, scores, attention);
+  if (const char* problem = check_length(engine->model, length)) return problem;
+  if (const char* problem = check_numbers(words, length, engine->model.vocabulary, UNKNOWN_WORD)) return problem;
+  kernel()->stream_read(&engine->model, &engine->space, words, length, memory, scores, attention);
   return nullptr;
 }

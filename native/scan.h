@@ -184,7 +184,7 @@ struct WriteBackward {
 #pragma GCC unroll 4
     for (int k = 0; k < G; ++k) {
       inverse[k] = splat(p.normalise ? 1.0f / n[j + k] : 1.0f);
-      shift[k] = inverse[k] * splat(along[k]);
+      shift[k] = splat(along[k]);
       open[k] = splat(g[j + k]);
     }
     for (int64_t i = 0; i < p.D; i += LANES) {
@@ -193,7 +193,7 @@ struct WriteBackward {
 #pragma GCC unroll 4
       for (int k = 0; k < G; ++k) {
         const int64_t at = row + k * p.D + i;
-        const vec du = load(dh + at) * inverse[k] - load(next + at) * shift[k];
+        const vec du = (load(dh + at) - load(next + at) * shift[k]) * inverse[k];
         const vec xi = load(x + at), dc = open[k] * du;
         const ivec positive = xi > zero();
         const vec dxi = select(positive, dc, dc * slope);

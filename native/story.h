@@ -109,11 +109,12 @@ static StoryInput prepare(const StoryCall& call, const StorySpace& at, int64_t s
   const Network& net = call.net;
   const EntnetBatch& batch = *call.batch;
   const int64_t start = batch.story_offsets[story], T = batch.story_offsets[story + 1] - start;
-  const int64_t* words = batch.words + start * net.L;
+  const int64_t L = batch.sentence_length;
   for (int64_t t = 0; t < T; ++t) {
-    encode(net.embedding, words + t * net.L, net.L, net.story_mask, keep, at.sentences + t * net.D);
-    if (net.gate_mask) encode(net.embedding, words + t * net.L, net.L, net.gate_mask, keep, at.gate + t * net.D);
-    at.closed[t] = call.model->close_on_empty && is_empty(words + t * net.L, net.L);
+    const int64_t* words = batch.words + (start + t) * L;
+    encode(net.embedding, words, L, net.story_mask, keep, at.sentences + t * net.D);
+    if (net.gate_mask) encode(net.embedding, words, L, net.gate_mask, keep, at.gate + t * net.D);
+    at.closed[t] = call.model->close_on_empty && is_empty(words, L);
   }
   const float* candidate = at.sentences;
   if (net.matrix_W) {
@@ -140,8 +141,8 @@ static Score answer(const StoryCall& call, const StorySpace& at, Reading& r, int
   for (int64_t i = 0; i < r.Q; ++i) {
     const int64_t question = call.plan->questions[first + i];
     const int64_t t = batch.question_step[question] - batch.story_offsets[story];
-    encode(net.embedding, batch.question_words + question * net.L, net.L, net.question_mask, keep,
-           r.q + i * net.D);
+    encode(net.embedding, batch.question_words + question * batch.question_length, batch.question_length,
+           net.question_mask, keep, r.q + i * net.D);
     at.memory_read[i] = at.trace.states + (t + 1) * net.m * net.D;
     at.answers[i] = batch.answers + question;
     if (call.predictions) at.predictions[i] = call.predictions + question;
@@ -205,16 +206,18 @@ static void story_gradients(const StoryCall& call, const StorySpace& at, const R
     axpy(ds, 1.0f, at.dcandidate, in.T * net.D);
   }
   for (int64_t t = 0; t < in.T; ++t) {
-    const int64_t* words = batch.words + (start + t) * net.L;
-    encode_backward(net.embedding, words, net.L, net.story_mask, keep, ds + t * net.D, at.embedding,
+    const int64_t L = batch.sentence_length, *words = batch.words + (start + t) * L;
+    encode_backward(net.embedding, words, L, net.story_mask, keep, ds + t * net.D, at.embedding,
                     sums.story_mask);
     if (net.gate_mask)
-      encode_backward(net.embedding, words, net.L, net.gate_mask, keep, at.dgate + t * net.D, at.embedding,
+      encode_backward(net.embedding, words, L, net.gate_mask, keep, at.dgate + t * net.D, at.embedding,
                       sums.gate_mask);
   }
-  for (int64_t i = 0; i < r.Q; ++i)
-    encode_backward(net.embedding, batch.question_words + call.plan->questions[first + i] * net.L, net.L,
+  for (int64_t i = 0; i < r.Q; ++i) {
+    const int64_t L = batch.question_length;
+    encode_backward(net.embedding, batch.question_words + call.plan->questions[first + i] * L, L,
                     net.question_mask, keep, r.dq + i * net.D, at.embedding, sums.question_mask);
+  }
 }
 
 static Score run_story(const StoryCall& call, StorySpace& at, int64_t story) {

@@ -9,6 +9,7 @@ from entnet.config import EntNetConfig
 from entnet.data.story import RaggedBatch
 from entnet.errors import EntNetError
 from entnet.models.base import StoryModel, register
+from entnet.models.compiled import stream_of
 from entnet.models.encoder import Encoder, encode
 from entnet.models.memory import Memory, MemoryState
 from entnet.models.readout import Reading, Readout
@@ -91,6 +92,11 @@ class EntNet(StoryModel):
 
     def step(self, state: MemoryState, words: Tensor) -> tuple[MemoryState, Tensor]:
         """Read one sentence, words (S, L), into each memory; also says how far gates opened, (S, m)."""
+        stream = stream_of(self, state.memory, words)
+        if stream is not None:
+            keys = state.keys[0] if state.keys.dim() == 3 else state.keys
+            memory, gates = stream.step(state.memory[0], keys, words[0])
+            return state._replace(memory=memory.unsqueeze(0)), gates.unsqueeze(0)
         sentences = encode(words, self.embedding, self.encoder.mask_for_story())
         trace: StepTrace = memory_step(
             state.memory,
@@ -104,6 +110,10 @@ class EntNet(StoryModel):
 
     def read(self, state: MemoryState, question_words: Tensor) -> Reading:
         """Answer a question, words (S, L), from each memory."""
+        stream = stream_of(self, state.memory, question_words)
+        if stream is not None:
+            scores, attention = stream.read(state.memory[0], question_words[0])
+            return Reading(scores.unsqueeze(0), attention.unsqueeze(0))
         question = encode(question_words, self.embedding, self.encoder.mask_for_question())
         return self._read(question, state.memory)
 

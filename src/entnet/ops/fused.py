@@ -1,4 +1,4 @@
-"""A whole network in compiled code: training steps, answers, and reading in a stream.
+"""A whole network in compiled code: training steps and answers.
 
 The network's trained parameters move into one flat buffer and become views of it, so that the compiled
 code and PyTorch see the same numbers, and one update runs over all of them.
@@ -64,8 +64,10 @@ def why_not(config: EntNetConfig) -> str | None:
     return None
 
 
-def flatten(parameters: Mapping[str, nn.Parameter]) -> tuple[Tensor, dict[str, int]]:
-    """Move parameters into one buffer; returns it and where each one starts."""
+def flatten(
+    parameters: Mapping[str, nn.Parameter], move: bool = True
+) -> tuple[Tensor, dict[str, int]]:
+    """Parameters in one buffer, and where each starts; moved there as views of it, or copied."""
     starts: dict[str, int] = {}
     total = 0
     for name, parameter in parameters.items():
@@ -75,7 +77,8 @@ def flatten(parameters: Mapping[str, nn.Parameter]) -> tuple[Tensor, dict[str, i
     for name, parameter in parameters.items():
         view = flat[starts[name] : starts[name] + parameter.numel()].view(parameter.shape)
         view.copy_(parameter.detach())
-        parameter.data = view
+        if move:
+            parameter.data = view
     return flat, starts
 
 
@@ -90,8 +93,13 @@ class CompiledNetwork:
         key_words: Tensor | None = None,
         allowed: Tensor | None = None,
         norm_floor: float = 0.0,
+        move: bool = True,
     ) -> None:
-        """``parameters`` are the trained ones, by their names in EntNet."""
+        """``parameters`` are those that are not fixed, by their names in EntNet.
+
+        With ``move`` they become views of one buffer and follow what training does; else they are
+        copied as they are now.
+        """
         loaded = library()
         if loaded is None or why_not(config) is not None:
             raise ValueError(why_not(config))
@@ -99,14 +107,15 @@ class CompiledNetwork:
             raise ValueError("the compiled code takes float32 parameters in main memory")
         self.config = config
         self.parameters = dict(parameters)
-        self.flat, self.starts = flatten(self.parameters)
-        self._views = {name: p.data_ptr() for name, p in self.parameters.items()}
+        self.flat, self.starts = flatten(self.parameters, move)
+        moved = self.parameters if move else {}
+        self._views = {name: p.data_ptr() for name, p in moved.items()}
         self._fixed_mask = None if fixed_mask is None else fixed_mask.contiguous()
         self._key_words = key_words if config.keys == "tied" else None
         self._allowed = allowed if config.answer_set == "answers" else None
-        self._library = loaded
+        self.library = loaded
         struct = ModelStruct(**self._description(norm_floor))
-        self._handle: int | None = loaded.entnet_engine_new(ctypes.byref(struct))
+        self.handle: int | None = loaded.entnet_engine_new(ctypes.byref(struct))
         self._result = ResultStruct()
 
     def _description(self, norm_floor: float) -> dict[str, Any]:
@@ -138,10 +147,10 @@ class CompiledNetwork:
         }
 
     def __del__(self) -> None:
-        handle = getattr(self, "_handle", None)
+        handle = getattr(self, "handle", None)
         if handle is not None:
-            self._library.entnet_engine_free(handle)
-            self._handle = None
+            self.library.entnet_engine_free(handle)
+            self.handle = None
 
     def __getstate__(self) -> None:
         raise TypeError(
@@ -152,7 +161,7 @@ class CompiledNetwork:
         """One whole step: forward, backward, clipping and update."""
         self._check_views()
         held, struct = self._batch(batch, keep)
-        check(self._library.entnet_train(self._handle, struct, ctypes.byref(update), self._out))
+        check(self.library.entnet_train(self.handle, struct, ctypes.byref(update), self._out))
         del held
         return Outcome(self._result.loss, self._result.errors, self._result.gradient_norm)
 
@@ -161,7 +170,7 @@ class CompiledNetwork:
         self._check_views()
         held, struct = self._batch(batch, None)
         answers = torch.empty(batch.questions, dtype=torch.int64)
-        check(self._library.entnet_evaluate(self._handle, struct, answers.data_ptr(), self._out))
+        check(self.library.entnet_evaluate(self.handle, struct, answers.data_ptr(), self._out))
         del held
         return answers, self._result.loss
 
@@ -170,19 +179,14 @@ class CompiledNetwork:
         return ctypes.byref(self._result)
 
     def _check_views(self) -> None:
-        for name, parameter in self.parameters.items():
-            if parameter.data_ptr() != self._views[name]:
+        for name, place in self._views.items():
+            if self.parameters[name].data_ptr() != place:
                 raise RuntimeError(
                     f"{name} was moved after the compiled network was built: build it again"
                 )
 
     def _batch(self, batch: RaggedBatch, keep: Tensor | None) -> tuple[list[Tensor], Any]:
         """A batch as the library takes it, and the tensors that must outlive the call."""
-        if batch.words.shape[-1] != self.config.sentence_length:
-            raise ValueError(
-                f"sentences of {batch.words.shape[-1]} words, where this network reads "
-                f"{self.config.sentence_length}"
-            )
         tensors = (
             batch.words,
             batch.story_offsets,
@@ -190,14 +194,16 @@ class CompiledNetwork:
             batch.question_step,
             batch.answers,
             batch.story_keys if self.config.keys == "story" else None,
-            keep,
         )
-        dense = [None if t is None else t.contiguous() for t in tensors]
+        dense = [None if t is None else t.to("cpu", torch.int64).contiguous() for t in tensors]
+        dense.append(keep)
         struct = BatchStruct(
             batch.sentences,
             batch.story_offsets.numel() - 1,
             batch.questions,
             torch.get_num_threads(),
+            batch.words.shape[-1],
+            batch.question_words.shape[-1],
             *[address(t) for t in dense],
         )
         return [t for t in dense if t is not None], ctypes.byref(struct)

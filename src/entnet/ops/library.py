@@ -100,7 +100,7 @@ ModelStruct = _structure(
 BatchStruct = _structure(
     "BatchStruct",
     """
-    integer: sentences stories questions threads
+    integer: sentences stories questions threads sentence_length question_length
     pointer: words story_offsets question_words question_step answers story_keys keep
     """,
 )
@@ -137,7 +137,7 @@ ScanGradientsStruct = _structure(
 
 
 def _declare(loaded: ctypes.CDLL) -> None:
-    pointer, text = ctypes.c_void_p, ctypes.c_char_p
+    pointer, text, integer = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int64
     signatures: dict[str, tuple[object, int]] = {
         "entnet_kernel_name": (text, 0),
         "entnet_scan_forward": (text, 1),
@@ -147,12 +147,14 @@ def _declare(loaded: ctypes.CDLL) -> None:
         "entnet_train": (text, 4),
         "entnet_evaluate": (text, 4),
         "entnet_stream_pack": (None, 1),
-        "entnet_stream_step": (text, 5),
-        "entnet_stream_read": (text, 5),
     }
     for name, (returns, arguments) in signatures.items():
         function = getattr(loaded, name)
         function.restype = returns
         function.argtypes = [pointer] * arguments
+    for name, outputs in (("entnet_stream_step", 4), ("entnet_stream_read", 3)):
+        function = getattr(loaded, name)
+        function.restype = text
+        function.argtypes = [pointer, pointer, integer, *[pointer] * outputs]
     loaded.entnet_choose_kernel.restype = text
     loaded.entnet_choose_kernel.argtypes = [text]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor
+from torch.autograd.graph import increment_version
 
 from entnet.config import EntNetConfig, ModelConfig, TrainConfig
 from entnet.data.story import RaggedBatch
 from entnet.models.base import StoryModel
+from entnet.models.compiled import compile_network
 from entnet.models.entnet import EntNet
-from entnet.ops.fused import CompiledNetwork, update_struct, why_not
+from entnet.ops.fused import update_struct, why_not
 from entnet.training.engine import BatchResult
 
 
@@ -25,6 +27,9 @@ class NativeEngine:
         self.config = config
         self.trained = {name: p for name, p in model.named_parameters() if p.requires_grad}
         self.network = compile_network(model)
+        frozen = self.network.parameters.keys() - self.trained.keys()
+        if frozen:
+            raise ValueError(f"the compiled engine trains every parameter, also {sorted(frozen)}")
         size = self.network.flat.numel()
         self.gradients = torch.zeros(size)
         adam = config.optimiser == "adam"
@@ -55,6 +60,8 @@ class NativeEngine:
         self._update.count = self.updates + 1
         outcome = self.network.train(batch, self._update, keep)
         self.updates += 1
+        for parameter in self.trained.values():
+            increment_version(parameter)
         return BatchResult(outcome.loss, outcome.errors, batch.questions)
 
     def predict(self, batch: RaggedBatch) -> tuple[Tensor, float]:
@@ -88,16 +95,3 @@ class NativeEngine:
         parameter = self.trained[name]
         start = self.network.starts[name]
         return flat[start : start + parameter.numel()].view(parameter.shape)
-
-
-def compile_network(model: EntNet) -> CompiledNetwork:
-    """The compiled form of a network; its trained parameters become views of one buffer."""
-    mask = model.encoder.mask_for_story()
-    return CompiledNetwork(
-        model.config,
-        {name: p for name, p in model.named_parameters() if p.requires_grad},
-        fixed_mask=None if model.encoder.story_mask is not None else mask,
-        key_words=model.get_buffer("key_ids"),
-        allowed=model.get_buffer("allowed"),
-        norm_floor=model.memory.norm_floor,
-    )
