@@ -35,8 +35,12 @@ def test_imports_point_one_way() -> None:
 
 def test_importing_the_package_needs_no_extra() -> None:
     """Plots, service, Ray and TensorBoard are optional: nothing may import them unasked."""
-    code = "import sys, entnet, entnet.cli; print(*sorted(m.partition('.')[0] for m in sys.modules))"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    code = (
+        "import sys, entnet, entnet.cli; print(*sorted(m.partition('.')[0] for m in sys.modules))"
+    )
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     optional = {"matplotlib", "fastapi", "uvicorn", "ray", "tensorboard", "prompt_toolkit"}
     assert not optional & set(loaded.stdout.split())
 

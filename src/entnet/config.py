@@ -232,6 +232,8 @@ class TrainConfig(Config):
 
     exchange: tuple[str, ...] = ()
     """Groups of words ("mary sandra") exchanged for one another in each reading of a story (not in paper)."""
+    exchange_unless: str = ""
+    """Words that keep a story as it is: where they occur, answers hang on the very words (task 20)."""
 
     schedule: Literal["halving", "plateau", "constant"] = "halving"
     halve_every: int = 25

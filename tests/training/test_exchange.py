@@ -27,7 +27,7 @@ def told(
     vocab = Vocab.build(story_words(stories))
     corpus = Corpus.encode(stories, vocab)
     batch = corpus.entries().batch(np.arange(len(stories)))
-    changed = Exchange(groups, vocab)(batch, np.random.default_rng(seed))
+    changed = Exchange(groups, vocab, unless)(batch, np.random.default_rng(seed))
     lines = []
     for i in range(len(stories)):
         first, last = changed.story_offsets[i : i + 2].tolist()
@@ -88,3 +88,17 @@ def test_answers_that_only_look_like_lists_stay() -> None:
     )
     _, lines = told([story, other], ("park zoo",))
     assert [line[-1] for line in lines] == ["s,w", "w,n"]
+
+
+def test_stories_of_fixed_knowledge_stay() -> None:
+    tired = Story(
+        ("Mary is tired.", "John left."), (Question(2, "Where will Mary go?", "bedroom"),)
+    )
+    free = Story(("Mary left.",), (Question(1, "Where is Mary?", "kitchen"),))
+    tales = [
+        told([tired, free], ("mary john", "bedroom kitchen"), seed, "tired absent")[1]
+        for seed in range(9)
+    ]
+    assert {line[0][0] for line in tales} == {"mary"}
+    assert {line[0][-1] for line in tales} == {"bedroom"}
+    assert {line[1][0] for line in tales} == {"mary", "john"}

@@ -20,9 +20,12 @@ NO_WORD = -1
 
 
 class Exchange:
-    """Groups of exchangeable words, each given as words with blanks between them."""
+    """Groups of exchangeable words, each given as words with blanks between them.
 
-    def __init__(self, groups: Sequence[str], vocab: Vocab) -> None:
+    Stories in which a word of ``unless`` occurs stay as they are.
+    """
+
+    def __init__(self, groups: Sequence[str], vocab: Vocab, unless: str = "") -> None:
         self.size = len(vocab)
         known = [[vocab.index[word] for word in group.split() if word in vocab] for group in groups]
         self.groups = [np.array(group) for group in known if len(group) > 1]
@@ -35,6 +38,7 @@ class Exchange:
         self.lists = {list_: tuple(number[part] for part in lists[list_]) for list_ in lists}
         self.list_number = {parts: list_ for list_, parts in self.lists.items()}
         self.numbers = len(number)
+        self.unless = torch.tensor(vocab.encode([word for word in unless.split() if word in vocab]))
 
     def tables(self, stories: int, generator: np.random.Generator) -> Ints:
         """For each story, the word that stands in for each word, if there is one: (S, |V|)"""
@@ -51,11 +55,13 @@ class Exchange:
         """The same stories, told of others."""
         stories = len(batch.story_offsets) - 1
         table = torch.from_numpy(self.tables(stories, generator))
+        story = torch.repeat_interleave(torch.arange(stories), batch.story_offsets.diff())
         asked_of = batch.question_story
+        if len(self.unless):
+            table[story[torch.isin(batch.words, self.unless).any(1)]] = torch.arange(self.size)
         # Where an answer would be a list that the vocabulary lacks, the story stays as it is.
         impossible = asked_of[table[asked_of, batch.answers] == NO_WORD]
         table[impossible] = torch.arange(self.size)
-        story = torch.repeat_interleave(torch.arange(stories), batch.story_offsets.diff())
         return replace(
             batch,
             words=table[story].gather(1, batch.words),

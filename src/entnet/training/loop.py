@@ -100,7 +100,7 @@ class Run:
         self.engine: Engine = choose_engine(self.model, config)
         self.entries = data.train.entries(config.draw, self.model.config.memory_limit)
         self.valid_entries = data.valid.entries("story", self.model.config.memory_limit)
-        self.exchange = Exchange(config.exchange, self.model.vocab)
+        self.exchange = Exchange(config.exchange, self.model.vocab, config.exchange_unless)
         self.progress = Progress()
         self.best = self._weights()
         self.done = 0
