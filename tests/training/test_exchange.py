@@ -21,7 +21,7 @@ GROUPS = ("mary john unicorn", "milk apple")
 
 
 def told(
-    stories: list[Story], groups: tuple[str, ...], seed: int = 0
+    stories: list[Story], groups: tuple[str, ...], seed: int = 0, unless: str = ""
 ) -> tuple[Vocab, list[list[str]]]:
     """Each story as the words of its sentences, questions and answers, after an exchange."""
     vocab = Vocab.build(story_words(stories))
