@@ -64,18 +64,17 @@ class House:
         return Event(kind, actor, self.dice.pick(things)) if things else None
 
     def _gift(self) -> Event | None:
-        """Anybody who can give gives the first thing they have, in the order of the word lists, to
-        the first person there, as in the official data: hence the uneven answers of task 5."""
-        givers = [p for p in self.people if self.carried[p] and self._company(p)]
-        if not givers:
-            return None
-        giver = self.dice.pick(givers)
-        thing = min(self.carried[giver], key=self.objects.index)
-        return Event("give", giver, thing, self._company(giver)[0])
-
-    def _company(self, person: str) -> list[str]:
-        here = self.place_of[person]
-        return [other for other in self.people if other != person and self.place_of[other] == here]
+        """The first thing, in the order of the word lists, whose holder is not alone goes to the
+        first person there, as in the official data: hence the uneven answers of tasks 5 and 7."""
+        holder = {thing: person for person in self.people for thing in self.carried[person]}
+        for thing in self.objects:
+            giver = holder.get(thing)
+            if giver is not None:
+                here = self.place_of[giver]
+                for other in self.people:
+                    if other != giver and self.place_of[other] == here:
+                        return Event("give", giver, thing, other)
+        return None
 
     def _apply(self, event: Event) -> None:
         if event.kind == "go":
