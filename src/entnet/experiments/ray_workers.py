@@ -10,8 +10,6 @@ from entnet.experiments.running import run_one
 from entnet.experiments.spec import RunSpec
 from entnet.experiments.workers import Ended
 
-_ENVIRONMENT = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-
 
 class RayWorkers:
     """A Ray task a run, one processor each. Ray starts a task again when its worker dies, and the run
@@ -22,20 +20,20 @@ class RayWorkers:
         self._ray = _import_ray()
         self._own = not self._ray.is_initialized()
         if self._own:
-            address = os.environ.get("RAY_ADDRESS")
-            local: dict[str, Any] = (
-                {} if address else {"num_cpus": places, "include_dashboard": False}
-            )
-            self._ray.init(
-                address=address,
-                log_to_driver=False,
-                runtime_env={"env_vars": _ENVIRONMENT},
-                **local,
-            )
+            self._join(places)
         processors = int(self._ray.cluster_resources().get("CPU", 1))
         self.places = places or processors
         self._do = self._ray.remote(num_cpus=1, max_retries=tries, max_calls=1)(_do_run)
         self._running: dict[Any, RunSpec] = {}
+
+    def _join(self, places: int | None) -> None:
+        address = os.environ.get("RAY_ADDRESS")
+        if address:
+            self._ray.init(address=address, log_to_driver=False)
+            return
+        # Ray runs its workers at low priority, where a busy machine leaves them next to nothing.
+        os.environ.setdefault("RAY_worker_niceness", "0")
+        self._ray.init(num_cpus=places, include_dashboard=False, log_to_driver=False)
 
     def start(self, spec: RunSpec) -> None:
         self._running[self._do.remote(spec.to_json())] = spec

@@ -1,0 +1,115 @@
+"""The presets that come with the package, and how a preset's file is read."""
+
+from __future__ import annotations
+
+import pytest
+
+from entnet.config import ConfigError, TrainConfig
+from entnet.data.babi import read_babi
+from entnet.data.sources import find_babi
+from entnet.data.story import story_words
+from entnet.errors import EntNetError
+from entnet.experiments.entities import ENTITIES, entities_of
+from entnet.experiments.paper import paper_column
+from entnet.experiments.preset import load_preset, parse_preset, preset_names
+from entnet.experiments.report.figures import TABLES
+from entnet.text import Vocab
+
+PAPER = 'paper = ["table2", "EntNet"]\n'
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_shipped_presets_load_and_stand_beside_a_column_of_the_paper(name: str) -> None:
+    preset = load_preset(name)
+    assert preset.seeds >= 1
+    assert preset.tasks == tuple(range(1, 21))
+    assert set(paper_column(*preset.paper).errors) == set(preset.tasks)
+
+
+def test_the_report_knows_every_preset() -> None:
+    assert sorted(TABLES) == preset_names()
+
+
+def test_table2_has_the_papers_settings() -> None:
+    preset = load_preset("table2")
+    (variant,) = preset.variants
+    train = TrainConfig.from_dict(preset.options("train", variant, 1))
+    assert (preset.data, variant.seeds, preset.stop_at_zero) == ("en-10k", 10, True)
+    assert (train.optimiser, train.rate, train.halve_every, train.epochs) == ("adam", 0.01, 25, 200)
+    assert (train.batch, train.clip) == (32, 40)
+    model = preset.options("model", variant, 1)
+    assert (model["width"], model["slots"], model["memory_limit"]) == (100, 20, 70)
+    assert preset.options("model", variant, 3)["memory_limit"] == 130
+
+
+def test_the_appendix_presets_differ_from_table2_where_they_must() -> None:
+    assert load_preset("bow").model["encoder"] == "bow"
+    assert load_preset("tied").model["encoder"] == "bow"
+    assert load_preset("tied").tied
+    assert load_preset("1k").data == "en"
+    assert load_preset("joint").joint
+
+
+def test_a_task_overrides_a_variant_which_overrides_the_preset() -> None:
+    text = """
+        [train]
+        rate = 0.01
+        epochs = 5
+        batch = 8
+        [variant.slow.train]
+        rate = 0.003
+        epochs = 6
+        [task.3.train]
+        epochs = 7
+    """
+    preset = parse_preset("made-up", PAPER + text)
+    slow = preset.variant("slow")
+    assert preset.options("train", slow, 3) == {"rate": 0.003, "epochs": 7, "batch": 8}
+    assert preset.options("train", slow, 2) == {"rate": 0.003, "epochs": 6, "batch": 8}
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("seed = 3", "unknown: seed"),
+        ("[variant.a]\nrate = 1", "variant a: unknown: rate"),
+        ("[task.3]\nwidth = 1", "task 3: unknown: width"),
+        ("title = ", "not TOML"),
+    ],
+)
+def test_slips_in_a_preset_are_named(text: str, complaint: str) -> None:
+    with pytest.raises(EntNetError, match=complaint):
+        parse_preset("made-up", PAPER + text)
+
+
+def test_a_preset_names_its_column_of_the_paper() -> None:
+    with pytest.raises(EntNetError, match="paper must be a table and a column"):
+        parse_preset("made-up", 'paper = "table2"')
+
+
+def test_unknown_options_are_refused_before_any_run() -> None:
+    with pytest.raises(ConfigError, match="widht"):
+        parse_preset("made-up", PAPER + "[model]\nwidht = 3")
+    with pytest.raises(ConfigError, match="rate is -1"):
+        parse_preset("made-up", PAPER + "[train]\nrate = -1")
+
+
+def test_unknown_names_are_answered_with_those_that_exist() -> None:
+    with pytest.raises(EntNetError, match="table2"):
+        load_preset("table9")
+    with pytest.raises(EntNetError, match="held"):
+        parse_preset("x", PAPER + "[variant.held]").variant("hold")
+
+
+def test_entities_are_lower_case_and_named_once() -> None:
+    assert len(set(ENTITIES)) == len(ENTITIES)
+    assert all(word == word.lower() for word in ENTITIES)
+    assert entities_of(Vocab.build({"mary", "went", "kitchen", "north"})) == ("mary", "kitchen")
+
+
+def test_every_official_task_has_entities(official_data: object) -> None:
+    for task in range(1, 21):
+        path = find_babi("en", task, "train", str(official_data))
+        assert path is not None
+        found = entities_of(Vocab.build(story_words(read_babi(path))))
+        assert 2 <= len(found) <= 30, (task, found)
