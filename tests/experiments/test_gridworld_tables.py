@@ -147,6 +147,17 @@ def test_a_finished_run_is_not_done_again(tmp_path: Path) -> None:
     assert run_spec(spec, tmp_path, tmp_path / "runs", silent) == known
 
 
+def test_a_run_of_one_table_fills_the_other_where_they_are_the_same(tmp_path: Path) -> None:
+    spec = table1b_spec(1)
+    known = {**line("table1b", "entnet", 20, 0.01, 1, 0.25), "spec": spec.to_dict()}
+    add_result(tmp_path / "table1b.jsonl", known)
+    found = run_spec(table1a_spec("entnet", 20, 0.01, 1), tmp_path, tmp_path / "runs", silent)
+    assert found["table"] == found["spec"]["table"] == "table1a"
+    assert found["test"] == known["test"]
+    assert len(read_results(tmp_path / "table1a.jsonl")) == 1
+    assert not (tmp_path / "runs").exists()
+
+
 def test_the_first_seed_tries_every_rate_and_the_others_the_best(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
