@@ -7,7 +7,19 @@ import sys
 import typer
 from rich.markup import escape
 
-from entnet.cli import ask, data, demo, evaluate, inspect, models, report, reproduce, serve, train
+from entnet.cli import (
+    ask,
+    data,
+    demo,
+    evaluate,
+    generate,
+    inspect,
+    models,
+    report,
+    reproduce,
+    serve,
+    train,
+)
 from entnet.cli.common import error_console
 from entnet.config import ConfigError
 from entnet.errors import EntNetError
@@ -20,7 +32,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-for verb in (demo, ask, inspect, serve, train, evaluate, reproduce, report, models, data):
+for verb in (demo, ask, inspect, serve, train, evaluate, reproduce, report, models, data, generate):
     verb.register(app)
 
 

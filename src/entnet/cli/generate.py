@@ -1,0 +1,158 @@
+"""``entnet generate``: stories made to measure."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from entnet.cli import generate_grid
+from entnet.cli.common import console
+from entnet.cli.data import DirectoryOption
+from entnet.data.babi import TASKS_WITH_TIGHT_TABS, format_babi, write_babi
+from entnet.data.babi_tasks import SPLITS, TASKS, Knobs, generate
+from entnet.data.babi_tasks.compare import compare, table
+from entnet.data.jsonl import write_jsonl
+from entnet.data.story import Story
+from entnet.errors import EntNetError
+from entnet.files import write_atomically
+
+generate_app = typer.Typer(help="Make stories: bAbI's 20 tasks, the grid.", no_args_is_help=True)
+generate_grid.register(generate_app)
+
+TABLE_STARTS, TABLE_ENDS = "<!-- table starts -->\n", "<!-- table ends -->\n"
+
+TaskOption = Annotated[
+    str, typer.Option("--task", help="A task's number, several (1,2,3), or 'all'.")
+]
+
+
+def register(app: typer.Typer) -> None:
+    app.add_typer(generate_app, name="generate")
+
+
+@generate_app.command("babi")
+def generate_babi(
+    task: TaskOption,
+    questions: Annotated[int, typer.Option(help="Questions of each task.")] = 10_000,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same stories.")] = 1,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            help="File in bAbI's format (JSON lines if it ends in .jsonl); a directory where there "
+            "are several. Else printed.",
+        ),
+    ] = None,
+    split: Annotated[
+        bool, typer.Option(help="Write training, validation and test files, from disjoint seeds.")
+    ] = False,
+    held_out: Annotated[
+        int, typer.Option(help="Questions of the validation and of the test file.")
+    ] = 1_000,
+    people: Annotated[
+        str | None, typer.Option(help="How many people, or their names: Ann,Bob.")
+    ] = None,
+    places: Annotated[str | None, typer.Option(help="How many places, or their names.")] = None,
+    objects: Annotated[
+        str | None, typer.Option(help="How many objects (kinds, shapes), or their names.")
+    ] = None,
+    questions_per_story: Annotated[int | None, typer.Option(help="Questions in one story.")] = None,
+    sentences_per_question: Annotated[
+        int | None, typer.Option(help="Sentences from one chance to ask to the next.")
+    ] = None,
+    noise: Annotated[
+        bool, typer.Option(help="Vary the wording at random, as the official data do.")
+    ] = True,
+) -> None:
+    """Generate stories of bAbI's tasks, with supporting facts.
+
+    [bold]Examples:[/]
+
+    entnet generate babi --task 3 --questions 10000 --seed 1 -o qa3.txt
+
+    entnet generate babi --task all --split -o generated/
+
+    entnet generate babi --task 1 --people Zoe,Max,Ida --places 10 -o unseen-names.txt
+    """
+    knobs = Knobs(
+        people=_words_or_count(people),
+        places=_words_or_count(places),
+        objects=_words_or_count(objects),
+        questions_per_story=questions_per_story,
+        sentences_per_question=sentences_per_question,
+        noise=noise,
+    )
+    chosen = _tasks(task)
+    if len(chosen) == 1 and not split and not (out and out.is_dir()):
+        _write(out, chosen[0], generate(chosen[0], questions, seed, knobs))
+        return
+    if out is None or out.is_file():
+        raise EntNetError("several files are made: -o must name a directory for them")
+    out.mkdir(parents=True, exist_ok=True)
+    for number in chosen:
+        for part in SPLITS if split else ("train",):
+            wanted = questions if part == "train" else held_out
+            path = out / f"qa{number}_{TASKS[number].name}_{part}.txt"
+            _write(path, number, generate(number, wanted, seed, knobs, part))
+
+
+@generate_app.command("compare")
+def compare_babi(
+    task: TaskOption = "all",
+    directory: DirectoryOption = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Page whose table is replaced; else printed."),
+    ] = None,
+) -> None:
+    """Compare generated stories with the official files, as a Markdown table.
+
+    [bold]Example:[/] entnet generate compare -o docs/generated-babi.md
+    """
+    made = table(compare(number, directory) for number in _tasks(task))
+    if out is None:
+        typer.echo(made, nl=False)
+        return
+    before, starts, rest = out.read_text(encoding="utf-8").partition(TABLE_STARTS)
+    _, ends, after = rest.partition(TABLE_ENDS)
+    if not ends:
+        raise EntNetError(f"{out} has no table between {TABLE_STARTS.strip()} and its end")
+    write_atomically(out, (before + starts + made + ends + after).encode())
+
+
+def _tasks(text: str) -> list[int]:
+    """The numbers of the tasks that an option names."""
+    if text.strip() == "all":
+        return list(TASKS)
+    try:
+        numbers = [int(part) for part in text.split(",")]
+    except ValueError:
+        raise EntNetError(f"--task is a number, several (1,2,3) or 'all', not {text!r}") from None
+    for number in numbers:
+        if number not in TASKS:
+            raise EntNetError(f"no task {number}; there are {', '.join(map(str, TASKS))}")
+    return numbers
+
+
+def _words_or_count(text: str | None) -> int | tuple[str, ...] | None:
+    if text is None or text.strip().isdigit():
+        return None if text is None else int(text)
+    return tuple(word.strip() for word in text.split(",") if word.strip())
+
+
+def _write(path: Path | None, task: int, stories: list[Story]) -> None:
+    blank_before_tab = task not in TASKS_WITH_TIGHT_TABS
+    if path is None:
+        typer.echo(format_babi(stories, blank_before_tab), nl=False)
+        return
+    if path.suffix == ".jsonl":
+        write_jsonl(path, stories)
+    else:
+        write_babi(path, stories, blank_before_tab)
+    asked = sum(len(story.questions) for story in stories)
+    console.print(
+        f"{len(stories)} stories, {asked} questions: {path}", markup=False, soft_wrap=True
+    )
