@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -10,15 +11,24 @@ import typer
 
 from entnet.cli.common import console, error_console, parse_settings, warn
 from entnet.errors import EntNetError
+from entnet.experiments import gridworld
 from entnet.experiments.display import LiveDisplay, PlainLines, best_by_task
-from entnet.experiments.preset import Preset, load_preset, preset_names
+from entnet.experiments.preset import load_preset, preset_names
 from entnet.experiments.results import results_path
-from entnet.experiments.spec import RunSpec, is_changed, parse_numbers, specs_of, task_label
+from entnet.experiments.spec import is_changed, parse_numbers, specs_of, task_label
 from entnet.experiments.sweep import Sweep, SweepWatcher, drop_outdated
 from entnet.experiments.workers import LocalWorkers, Workers
 from entnet.models import model_class
 
 Engine = Literal["local", "ray"]
+
+OTHERS: dict[str, Callable[..., object]] = {
+    "table1a": gridworld.reproduce_table1a,
+    "table1b": gridworld.reproduce_table1b,
+}
+"""Tables with a way of running of their own."""
+
+KNOWN = ", ".join([*preset_names(), *OTHERS])
 
 
 def register(app: typer.Typer) -> None:
@@ -26,7 +36,7 @@ def register(app: typer.Typer) -> None:
 
 
 def reproduce(
-    table: Annotated[str, typer.Argument(help=f"The table: {', '.join(preset_names())}.")],
+    table: Annotated[str, typer.Argument(help=f"The table: {KNOWN}.")],
     tasks: Annotated[str | None, typer.Option(help="Only these tasks, e.g. 1,4-6.")] = None,
     seeds: Annotated[
         str | None, typer.Option(help="These seeds, e.g. 1-3, not the preset's.")
@@ -67,47 +77,65 @@ def reproduce(
     results/TABLE.jsonl; `entnet report` makes the tables from these lines. Runs whose settings are changed
     by --set or --epochs are no runs of the table, and are written down apart from it.
     """
+    if table in OTHERS:
+        meaningless = tasks or variant or jobs or epochs or settings or all_seeds or fresh
+        if meaningless or engine != "local":
+            raise EntNetError(f"{table} takes --seeds, --runs and --results only")
+        chosen = {"seeds": _numbers(seeds, "--seeds")} if seeds else {}
+        OTHERS[table](results=results or Path("results"), runs=runs / "gridworld", **chosen)
+        return
+    if table not in preset_names():
+        raise EntNetError(f"no table {table!r}; there are {KNOWN}")
     preset = load_preset(table)
     given = list(settings or []) + ([f"epochs={epochs}"] if epochs else [])
     model, train = parse_settings(given, model_class(preset.kind).config_class)
-    specs = specs_of(
-        preset,
-        runs,
-        _numbers(tasks, "--tasks", preset),
-        _numbers(seeds, "--seeds", None),
-        variant,
-        model,
-        train,
-        data,
-    )
+    wanted_tasks = _numbers(tasks, "--tasks", preset.tasks)
+    wanted_seeds = _numbers(seeds, "--seeds")
+    specs = specs_of(preset, runs, wanted_tasks, wanted_seeds, variant, model, train, data)
     folder = results or (runs / "results" if any(map(is_changed, specs)) else Path("results"))
     path = results_path(folder, table)
     if fresh and (dropped := drop_outdated(specs, path)):
         warn(f"{dropped} runs with other settings dropped")
-    watcher: SweepWatcher = LiveDisplay(console) if console.is_terminal else PlainLines(console)
-    sweep = Sweep(
-        specs, path, _workers(engine, jobs), preset.stop_at_zero and not all_seeds, watcher
-    )
+    stop_at_zero = preset.stop_at_zero and not all_seeds
+    _sweep(Sweep(specs, path, _workers(engine, jobs), stop_at_zero, _watcher()))
+
+
+def _watcher() -> SweepWatcher:
+    return LiveDisplay(console) if console.is_terminal else PlainLines(console)
+
+
+def _sweep(sweep: Sweep) -> None:
+    """Run it, and tell what the table comes to for the tasks asked for."""
     try:
         failed = sweep.run()
     except KeyboardInterrupt:
         error_console.print("stopped; the same command goes on where it was")
         raise typer.Exit(130) from None
-    _tell(sweep, specs, path)
+    asked = {spec.task for spec in sweep.specs}
+    for task, line in best_by_task([line for line in sweep.lines if line["task"] in asked]).items():
+        best = line["best"]
+        console.print(
+            f"{task_label(task):>6}: {best['test_error']:.2f}% test error ({line['variant']} seed "
+            f"{line['seed']}, chosen by validation error {best['valid_error']:.2f}%)",
+            soft_wrap=True,
+        )
+    console.print(
+        f"results are in {sweep.results}; `entnet report` makes the tables", soft_wrap=True
+    )
     if failed:
         for ended in failed:
             error_console.print(f"{ended.spec.name}: {ended.problem}", markup=False, soft_wrap=True)
         raise EntNetError(f"{len(failed)} runs failed")
 
 
-def _numbers(text: str | None, option: str, preset: Preset | None) -> list[int] | None:
+def _numbers(text: str | None, option: str, known: Sequence[int] | None = None) -> list[int] | None:
     if text is None:
         return None
     try:
         numbers = parse_numbers(text, option)
     except ValueError as error:
         raise EntNetError(str(error)) from error
-    unknown = [n for n in numbers if preset is not None and n not in preset.tasks]
+    unknown = [n for n in numbers if known is not None and n not in known]
     if unknown:
         raise EntNetError(f"{option}: no task {unknown[0]}")
     return numbers
@@ -119,16 +147,3 @@ def _workers(engine: Engine, jobs: int | None) -> Workers:
 
         return RayWorkers(jobs)
     return LocalWorkers(jobs or os.cpu_count() or 1)
-
-
-def _tell(sweep: Sweep, specs: list[RunSpec], path: Path) -> None:
-    """What the table comes to, for the runs asked for."""
-    asked = {spec.task for spec in specs}
-    for task, line in best_by_task([line for line in sweep.lines if line["task"] in asked]).items():
-        best = line["best"]
-        console.print(
-            f"{task_label(task):>6}: {best['test_error']:.2f}% test error ({line['variant']} seed "
-            f"{line['seed']}, chosen by validation error {best['valid_error']:.2f}%)",
-            soft_wrap=True,
-        )
-    console.print(f"results are in {path}; `entnet report` makes the tables", soft_wrap=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from statistics import fmean
 
 from entnet.data.babi import TASK_NAMES
@@ -84,8 +85,13 @@ def section(table: TableFigures, images: Sequence[str]) -> str:
         parts.append(
             f"{table.left_out} runs of variants that the preset no longer has are left out.\n"
         )
-    parts += [f"![{preset.name}](images/{image})\n" for image in images]
+    parts += map(image_line, images)
     return "\n".join(parts)
+
+
+def image_line(name: str) -> str:
+    """An image of the images folder, on a line of its own."""
+    return f"![{Path(name).stem}](images/{name})\n"
 
 
 def task_table(table: TableFigures) -> str:

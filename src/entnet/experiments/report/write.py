@@ -3,35 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from entnet.experiments import gridworld
 from entnet.experiments.report.figures import all_tables
-from entnet.experiments.report.markdown import put_between_markers, results_page, summary_table
+from entnet.experiments.report.markdown import (
+    image_line,
+    put_between_markers,
+    results_page,
+    summary_table,
+)
+from entnet.experiments.results import results_path
 from entnet.files import write_atomically
 
 
-@dataclass(frozen=True)
-class Chapter:
-    """Another experiment's part of the report."""
+class Chapter(NamedTuple):
+    """Another experiment's part of the report. All is empty where it has no results."""
 
+    title: str
     figures: Callable[[Path], dict[str, Any]]
-    """Its tables for programs, by name, from the results folder; empty if there are no results."""
+    """Its tables for programs, by name, from the results folder."""
     markdown: Callable[[Path], str]
-    """Its section of docs/RESULTS.md; empty if there are no results."""
+    """Its tables in docs/RESULTS.md."""
+    charts: dict[str, tuple[str, Callable[[Path, Path], None]]]
+    """By image name: the table that it shows, and what draws it to a path from the results folder."""
 
 
-def chapters() -> list[Chapter]:
-    """The experiments besides bAbI."""
-    return []
+CHAPTERS = (
+    Chapter(
+        "The world model: tables 1a and 1b",
+        gridworld.report,
+        gridworld.render_markdown,
+        {"table1b-lengths.png": ("table1b", gridworld.plot_generalisation)},
+    ),
+)
+"""The experiments besides bAbI."""
 
 
 def report_figures(results: Path) -> dict[str, Any]:
     """Every table's figures, as `entnet report --json` prints them."""
     figures: dict[str, Any] = {name: table.to_dict() for name, table in all_tables(results).items()}
-    for chapter in chapters():
-        figures |= chapter.figures(results)
+    for chapter in CHAPTERS:
+        for name, table in chapter.figures(results).items():
+            figures[name] = {key: value for key, value in table.items() if key != "detail"}
     return figures
 
 
@@ -46,7 +61,14 @@ def write_report(results: Path, docs: Path, readme: Path, charts: bool = True) -
         for name, table in tables.items():
             images[name] = draw_charts(table, docs / "images")
             written += [docs / "images" / image for image in images[name]]
-    more = [text for chapter in chapters() if (text := chapter.markdown(results))]
+    more = []
+    for chapter in CHAPTERS:
+        drawn = _draw(chapter, results, docs) if charts else []
+        if text := chapter.markdown(results):
+            more.append(
+                f"## {chapter.title}\n\n{text}" + "".join(f"\n{image_line(name)}" for name in drawn)
+            )
+        written += [docs / "images" / name for name in drawn]
     write_atomically(docs / "RESULTS.md", results_page(tables, images, more).encode())
     written.append(docs / "RESULTS.md")
     if readme.is_file():
@@ -56,3 +78,12 @@ def write_report(results: Path, docs: Path, readme: Path, charts: bool = True) -
             write_atomically(readme, new.encode())
             written.append(readme)
     return written
+
+
+def _draw(chapter: Chapter, results: Path, docs: Path) -> list[str]:
+    drawn = []
+    for name, (table, draw) in chapter.charts.items():
+        if results_path(results, table).is_file():
+            draw(docs / "images" / name, results)
+            drawn.append(name)
+    return drawn

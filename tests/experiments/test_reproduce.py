@@ -1,0 +1,44 @@
+"""``entnet reproduce`` from the command line, on small data with real worker processes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+from entnet.cli import app
+from entnet.experiments.results import read_results
+
+
+def test_reproducing_a_changed_table_keeps_its_results_apart(
+    data_root: Path, tmp_path: Path
+) -> None:
+    runs = tmp_path / "runs"
+    arguments = ["reproduce", "best-10k", "--tasks", "1,4", "--seeds", "1", "--variant", "held"]
+    arguments += ["--epochs", "2", "--set", "width=4", "--set", "slots=2", "--jobs", "2"]
+    arguments += ["--data", str(data_root), "--runs", str(runs)]
+    outcome = CliRunner().invoke(app, arguments)
+    assert outcome.exit_code == 0, outcome.output
+    assert "finished qa1 held+epochs=2,slots=2,width=4 seed 1: epoch" in outcome.output
+    lines = read_results(runs / "results" / "best-10k.jsonl")
+    assert sorted(line["task"] for line in lines) == [1, 4]
+    assert all(line["model"]["width"] == 4 for line in lines)
+    again = CliRunner().invoke(app, arguments)
+    assert "2 of 2 runs done" in again.output
+    assert "started" not in again.output
+
+
+def test_mistakes_are_told_before_anything_runs(data_root: Path, tmp_path: Path) -> None:
+    common = ["--data", str(data_root), "--runs", str(tmp_path / "runs")]
+    for arguments, complaint in (
+        (["table9"], "no table 'table9'"),
+        (["table1b", "--tasks", "3"], "table1b takes --seeds"),
+        (["table2", "--tasks", "21"], "no task 21"),
+        (["table2", "--seeds", "one"], "--seeds"),
+        (["table2", "--variant", "fast"], "no variant 'fast'"),
+        (["table2", "--set", "widht=3"], "no setting 'widht'"),
+    ):
+        outcome = CliRunner().invoke(app, ["reproduce", *arguments, *common])
+        assert outcome.exit_code != 0
+        assert complaint in str(outcome.exception)
+    assert not (tmp_path / "runs").exists()
