@@ -8,10 +8,17 @@ export class ServiceError extends Error {
 }
 
 let askForKey = async () => null;
+let asking = null;
 
 /** Who is asked for a key when the service wants one. */
 export function onKeyNeeded(ask) {
   askForKey = ask;
+}
+
+/** Several calls may find out at once that a key is needed; it is asked for once. */
+function theKey() {
+  asking ??= askForKey().finally(() => { asking = null; });
+  return asking;
 }
 
 export async function call(method, path, body) {
@@ -26,7 +33,7 @@ export async function call(method, path, body) {
     throw new ServiceError(0, "The service does not answer. Is it still running?");
   }
   if (response.status === 401) {
-    const given = await askForKey();
+    const given = await theKey();
     if (given) {
       sessionStorage.setItem("entnet-key", given);
       return call(method, path, body);

@@ -16,6 +16,7 @@ const views = {
 const state = {
   models: [],
   tasks: [],
+  known: new Set(),
   session: null,
   trace: null,
   questions: [],
@@ -23,7 +24,7 @@ const state = {
   answer: null,
   expected: "",
 };
-const EXAMPLE = ["Mary went to the garden.", "John moved to the bathroom.", "Mary travelled to the kitchen."];
+const EXAMPLE = ["Mary went to the garden.", "John moved to the office.", "Mary travelled to the kitchen."];
 
 // One thing at a time: what is asked for while another thing is under way waits for it.
 
@@ -172,6 +173,7 @@ async function useModel(name) {
 
 async function showVocabulary(name) {
   const { vocabulary } = await call("GET", `/models/${encodeURIComponent(name)}`);
+  state.known = new Set(vocabulary);
   find("known-count").textContent = `(${vocabulary.length})`;
   find("words").replaceChildren(...vocabulary.map((word) => el("button", {
     type: "button", onclick: () => addWord(word),
@@ -191,7 +193,10 @@ async function freshStory() {
     await showVocabulary(model);
     notify(`Changed to ${model}, which is trained for this kind of story.`);
   }
-  const story = await call("GET", `/tasks/${task}/story`);
+  await openFresh(model, await call("GET", `/tasks/${task}/story`));
+}
+
+async function openFresh(model, story) {
   const questions = story.questions.map((item) => ({
     after: item.after, question: item.question, expected: item.answer,
   }));
@@ -352,15 +357,23 @@ async function begin() {
   find("task").replaceChildren(...tasks.map(({ task, name }) =>
     el("option", { value: task }, `${task} ${name.replaceAll("-", " ")}`)));
   if (await openLink()) return;
-  const { task } = modelNamed(known.default);
-  const first = tasks.find((item) => item.task === (task ?? 1));
+  await showVocabulary(known.default);
+  await firstStory(modelNamed(known.default));
+}
+
+/** Something to look at: a fresh story if the network knows its words, else the example, else nothing. */
+async function firstStory({ name, task }) {
+  const first = state.tasks.find((item) => item.task === (task ?? 1));
   if (first) {
     find("task").value = String(first.task);
-    await freshStory();
-  } else {
-    await openStory(known.default, EXAMPLE);
+    const story = await call("GET", `/tasks/${first.task}/story`);
+    if (knows(story.sentences)) return openFresh(name, story);
   }
-  await showVocabulary(known.default);
+  return openStory(name, knows(EXAMPLE) ? EXAMPLE : []);
+}
+
+function knows(sentences) {
+  return sentences.every((sentence) => sentence.toLowerCase().split(/[\s.?!,]+/).every((word) => !word || state.known.has(word)));
 }
 
 onKeyNeeded(askKey);
