@@ -126,15 +126,15 @@ class Conversation:
     def _save(self, path: Path) -> None:
         try:
             write_atomically(path, self.tracker.snapshot())
-        except OSError as error:
-            raise EntNetError(f"{path}: cannot be written: {error.strerror}") from error
+        except (OSError, ValueError) as error:
+            raise EntNetError(f"{path}: cannot be written: {error}") from error
         self.console.print(f"[dim]saved to[/] {escape(str(path))}")
 
     def _load(self, path: Path) -> None:
         try:
             content = path.read_bytes()
-        except OSError as error:
-            raise EntNetError(f"{path}: cannot be read: {error.strerror}") from error
+        except (OSError, ValueError) as error:
+            raise EntNetError(f"{path}: cannot be read: {error}") from error
         before = (self.tracker.fork(), list(self.sentences))
         self.tracker.restore(content)
         self.past.append(before)
