@@ -9,8 +9,9 @@
 
 #define ENTNET_EXPORT extern "C" __attribute__((visibility("default")))
 
+static bool poisoned = false;
+
 char* reserve(Buffer* buffer, size_t size) {
-  static const bool poison = std::getenv("ENTNET_POISON") != nullptr;
   if (buffer->size < size) {
     release(buffer);
     const size_t rounded = (size + size / 2 + 4095) / 4096 * 4096;
@@ -18,7 +19,7 @@ char* reserve(Buffer* buffer, size_t size) {
     if (!buffer->data) std::abort();
     buffer->size = rounded;
   }
-  if (poison) std::memset(buffer->data, 0xff, buffer->size);
+  if (poisoned) std::memset(buffer->data, 0xff, buffer->size);
   return buffer->data;
 }
 
@@ -147,6 +148,9 @@ ENTNET_EXPORT const char* entnet_choose_kernel(const char* name) {
   chosen = found;
   return nullptr;
 }
+
+// For tests: whether work space is filled with NaN before every use.
+ENTNET_EXPORT void entnet_poison(int64_t on) { poisoned = on != 0; }
 
 ENTNET_EXPORT const char* entnet_scan_forward(const EntnetScan* scan) { return run_scan(scan, nullptr); }
 

@@ -10,7 +10,7 @@ struct Buffer {
   size_t size = 0;
 };
 
-// At least `size` bytes at a multiple of 64. With ENTNET_POISON set, filled with NaN at every call.
+// At least `size` bytes at a multiple of 64. After entnet_poison(1), filled with NaN at every call.
 char* reserve(Buffer* buffer, size_t size);
 void release(Buffer* buffer);
 

@@ -156,5 +156,7 @@ def _declare(loaded: ctypes.CDLL) -> None:
         function = getattr(loaded, name)
         function.restype = text
         function.argtypes = [pointer, pointer, integer, *[pointer] * outputs]
+    loaded.entnet_poison.restype = None
+    loaded.entnet_poison.argtypes = [integer]
     loaded.entnet_choose_kernel.restype = text
     loaded.entnet_choose_kernel.argtypes = [text]
