@@ -12,7 +12,7 @@ import pytest
 
 from entnet.errors import EntNetError
 from entnet.experiments.preset import Preset, parse_preset
-from entnet.experiments.running import is_outdated, learning_curve, run_one
+from entnet.experiments.running import is_busy, is_outdated, learning_curve, run_one
 from entnet.experiments.spec import RunSpec, parse_numbers, specs_of
 from entnet.experiments.task_data import GENERATED_QUESTIONS, task_stories
 from entnet.models import EntNet
@@ -104,8 +104,10 @@ def test_only_one_process_is_at_a_run(small: Preset, tmp_path: Path, data_root: 
     ) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"held\n"
+        assert is_busy(spec)
         with pytest.raises(EntNetError, match="process 77 is at this run"):
             run_one(spec)
+    assert not is_busy(spec)
     assert run_one(spec)["task"] == 1
 
 

@@ -6,6 +6,7 @@ import io
 import os
 import signal
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -100,6 +101,15 @@ def test_a_solved_task_gets_no_further_seeds(
     assert sorted(workers.started) == [(1, 2), (2, 2), (4, 2)]
 
 
+def test_two_sweeps_share_the_work(specs: list[RunSpec], tmp_path: Path) -> None:
+    results = tmp_path / "small.jsonl"
+    sweeps = [Sweep(specs[:2], results, LocalWorkers(1)) for _ in range(2)]
+    with ThreadPoolExecutor(2) as pool:
+        failed = list(pool.map(lambda sweep: sweep.run(), sweeps))
+    assert failed == [[], []]
+    assert sorted(line["seed"] for line in read_results(results)) == [1, 2]
+
+
 def test_settings_that_changed_are_not_mixed_with_old_runs(
     small: Preset, specs: list[RunSpec], tmp_path: Path, data_root: Path
 ) -> None:
@@ -131,7 +141,7 @@ class KillOnce(SweepWatcher):
 def test_a_killed_worker_is_started_again_and_the_run_ends_the_same(
     small: Preset, tmp_path: Path, data_root: Path
 ) -> None:
-    slow = {"epochs": 100}
+    slow = {"epochs": 60}
     undisturbed, disturbed = (
         replace(
             specs_of(small, tmp_path / name, [1], [1], train=slow, data_root=data_root)[0],
@@ -144,7 +154,7 @@ def test_a_killed_worker_is_started_again_and_the_run_ends_the_same(
     broken = replace(undisturbed, task=7, tasks=(7,), directory=str(tmp_path / "broken"))
     results = tmp_path / "small.jsonl"
     failed = Sweep([disturbed, broken], results, workers, watcher=killer).run()
-    assert 3 <= killer.killed_at < 100
+    assert 3 <= killer.killed_at < 60
     assert [ended.spec for ended in failed] == [broken]
     assert "qa7_counting_test.txt" in failed[0].problem
     assert [line["task"] for line in read_results(results)] == [1]

@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 from entnet.errors import EntNetError
-from entnet.experiments.running import run_one
+from entnet.experiments.running import BusyError, run_one
 from entnet.experiments.spec import RunSpec
 from entnet.experiments.workers import Ended
 
@@ -57,6 +57,8 @@ class RayWorkers:
             return Ended(spec, self._ray.get(reference))
         except self._ray.exceptions.RayError as error:
             cause = getattr(error, "cause", None) or error
+            if isinstance(cause, BusyError):
+                return Ended(spec, None, busy=True)
             return Ended(spec, None, str(cause).strip().splitlines()[0])
 
 

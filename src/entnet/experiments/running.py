@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from entnet.config import TrainConfig
 from entnet.data.story import Corpus, Story, story_words
@@ -24,12 +25,21 @@ from entnet.training.evaluate import score
 from entnet.training.loop import Run, Watcher
 from entnet.training.setup import prepare
 
+try:
+    import fcntl
+except ImportError:
+    fcntl = None  # type: ignore[assignment]
+
 CURVE_POINTS = 60
 
 LOCK = ".lock"
 """In a run's directory: holds the number of the process that is at the run."""
 
 Line = dict[str, Any]
+
+
+class BusyError(EntNetError):
+    """Another process is at the run."""
 
 
 def run_one(spec: RunSpec, watcher: Watcher | None = None) -> Line:
@@ -131,23 +141,39 @@ def learning_curve(metrics: Path, points: int = CURVE_POINTS) -> dict[str, list[
     }
 
 
+def is_busy(spec: RunSpec) -> bool:
+    """Whether a process is at the run now, of this sweep or of another."""
+    path = Path(spec.directory) / LOCK
+    if fcntl is None or not path.is_file():
+        return False
+    with path.open() as file:
+        return not _lock(file)
+
+
 @contextmanager
 def _sole_use(directory: Path) -> Iterator[None]:
     """Keep a second process from working on the same run. The lock ends with the process that holds it."""
-    try:
-        import fcntl
-    except ImportError:  # not on this system: the user's care is all there is
-        yield
-        return
     directory.mkdir(parents=True, exist_ok=True)
     with (directory / LOCK).open("a+") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            file.seek(0)
-            holder = file.read().strip() or "unknown"
-            raise EntNetError(f"{directory}: process {holder} is at this run") from error
+        tries = 0
+        while not _lock(file):  # once more: ``is_busy`` holds the lock for a moment
+            tries += 1
+            if tries == 5:
+                file.seek(0)
+                holder = file.read().strip() or "unknown"
+                raise BusyError(f"{directory}: process {holder} is at this run")
+            time.sleep(0.05)
         file.truncate(0)
         file.write(str(os.getpid()))
         file.flush()
         yield
+
+
+def _lock(file: IO[str]) -> bool:
+    if fcntl is None:  # no such locks on this system: the user's care is all there is
+        return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True

@@ -18,7 +18,7 @@ from entnet.errors import EntNetError
 from entnet.experiments.choice import solved
 from entnet.experiments.cost import SENTENCES_A_SECOND, run_cost
 from entnet.experiments.results import add_result, drop_results, line_key, read_results
-from entnet.experiments.running import Line, is_outdated
+from entnet.experiments.running import Line, is_busy, is_outdated
 from entnet.experiments.spec import RunSpec
 from entnet.experiments.workers import Ended, Workers
 
@@ -98,26 +98,25 @@ class Sweep:
         left = [spec for spec in self.specs if spec.key not in done]
         self.waiting = sorted(left, key=lambda spec: (spec.seed, -run_cost(spec)))
         self.watcher.begin(self)
-        for task in sorted({line["task"] for line in self.lines if solved(line)}):
-            self._skip(task)
+        self._skip_solved()
 
     def _start_runs(self) -> None:
-        while self.waiting and len(self.running) < self.workers.places:
+        while len(self.running) < self.workers.places:
             spec = self._next()
+            if spec is None:
+                return
             self.waiting.remove(spec)
             epoch, error = progress_of(spec)
             self.running[spec.directory] = Standing(spec, time.monotonic(), epoch, epoch, error)
             self.workers.start(spec)
             self.watcher.started(spec)
 
-    def _next(self) -> RunSpec:
-        """The first that waits; with ``stop_at_zero``, better one whose task no run is busy with."""
-        busy = {standing.spec.task for standing in self.running.values()}
-        if self.stop_at_zero:
-            for spec in self.waiting:
-                if spec.task not in busy:
-                    return spec
-        return self.waiting[0]
+    def _next(self) -> RunSpec | None:
+        """The first that waits and no other sweep is at; with ``stop_at_zero``, better one whose task no
+        run is busy with."""
+        at_work = {standing.spec.task for standing in self.running.values()}
+        order = sorted(self.waiting, key=lambda spec: self.stop_at_zero and spec.task in at_work)
+        return next((spec for spec in order if not is_busy(spec)), None)
 
     def _look(self) -> None:
         for standing in self.running.values():
@@ -125,21 +124,26 @@ class Sweep:
 
     def _take(self, ended: Ended) -> None:
         standing = self.running.pop(ended.spec.directory)
+        if ended.busy:
+            self.waiting.append(ended.spec)
+            return
         if ended.line is None:
             self.failed.append(ended)
         else:
             add_result(self.results, ended.line)
-            self.lines.append(ended.line)
+            self.lines = read_results(self.results)  # another sweep may have added to it
             epochs = ended.line["epochs"] - standing.first_epoch
             self.work_done += run_cost(ended.spec) * epochs / ended.spec.epochs
             self.work_seconds += time.monotonic() - standing.began
         self.watcher.ended(ended)
-        if ended.line is not None and solved(ended.line):
-            self._skip(ended.spec.task)
+        self._skip_solved()
+
+    def _skip_solved(self) -> None:
+        if self.stop_at_zero:
+            for task in sorted({line["task"] for line in self.lines if solved(line)}):
+                self._skip(task)
 
     def _skip(self, task: int) -> None:
-        if not self.stop_at_zero:
-            return
         before = len(self.waiting)
         self.waiting = [spec for spec in self.waiting if spec.task != task]
         skipped = before - len(self.waiting)

@@ -12,11 +12,11 @@ import sys
 import threading
 
 from entnet.errors import EntNetError
-from entnet.experiments.running import run_one
+from entnet.experiments.running import BusyError, run_one
 from entnet.experiments.spec import RunSpec
 
-FAILED = 3
-"""Exit status of a run that cannot be done, and would fail again."""
+FAILED, BUSY = 3, 4
+"""Exit status of a run that cannot be done and would fail again, and of one that another process is at."""
 
 
 def main() -> int:
@@ -24,6 +24,9 @@ def main() -> int:
     threading.Thread(target=_end_with_the_sweep, daemon=True).start()
     try:
         run_one(spec)
+    except BusyError as error:
+        print(f"note: {error}", file=sys.stderr, flush=True)
+        return BUSY
     except (EntNetError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr, flush=True)
         return FAILED

@@ -12,6 +12,7 @@ from typing import Protocol
 
 from entnet.experiments.running import Line
 from entnet.experiments.spec import RunSpec
+from entnet.experiments.worker import BUSY
 
 LOG = "worker.log"
 
@@ -23,6 +24,8 @@ class Ended:
     spec: RunSpec
     line: Line | None
     problem: str = ""
+    busy: bool = False
+    """Another process is at the run: nothing went wrong, but it is to be tried again later."""
 
 
 class Workers(Protocol):
@@ -114,6 +117,8 @@ def _outcome(spec: RunSpec, status: int) -> Ended:
     directory = Path(spec.directory)
     if status == 0:
         return Ended(spec, json.loads((directory / "line.json").read_text(encoding="utf-8")))
+    if status == BUSY:
+        return Ended(spec, None, busy=True)
     log = (directory / LOG).read_text(encoding="utf-8", errors="replace").strip().splitlines()
     reason = log[-1].removeprefix("error: ") if log else f"ended with status {status}"
     return Ended(spec, None, f"{reason} (see {directory / LOG})")
