@@ -10,7 +10,7 @@ import typer
 from entnet.cli import generate_grid
 from entnet.cli.common import console
 from entnet.cli.data import DirectoryOption
-from entnet.data.babi import TASKS_WITH_TIGHT_TABS, format_babi, write_babi
+from entnet.data.babi import TASK_NAMES, TASKS_WITH_TIGHT_TABS, format_babi, write_babi
 from entnet.data.babi_tasks import SPLITS, TASKS, Knobs, generate
 from entnet.data.babi_tasks.compare import compare, table
 from entnet.data.jsonl import write_jsonl
@@ -112,7 +112,8 @@ def compare_babi(
 
     [bold]Example:[/] entnet generate compare -o docs/generated-babi.md
     """
-    made = table(compare(number, directory) for number in _tasks(task))
+    chosen = [number for number in _tasks(task) if number in TASK_NAMES]
+    made = table(compare(number, directory) for number in chosen)
     if out is None:
         typer.echo(made, nl=False)
         return

@@ -32,8 +32,9 @@ def checksum(task: int) -> str:
     return hashlib.sha256(format_babi(generate(task, 60, seed=7)).encode()).hexdigest()
 
 
-def test_tasks_are_the_official_ones_and_each_has_a_solver() -> None:
-    assert {number: task.name for number, task in TASKS.items()} == TASK_NAMES
+def test_the_official_tasks_are_there_and_each_task_has_a_solver() -> None:
+    names = {number: task.name for number, task in TASKS.items()}
+    assert TASK_NAMES.items() <= names.items()
     assert set(SOLVERS) == set(TASKS)
 
 
