@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import threading
 from collections import OrderedDict
@@ -25,12 +26,22 @@ class Offer:
 
     name: str
     source: Path
+    title: str | None = None
+    """What its card says it was trained on."""
+    task: int | None = None
+    """The one bAbI task that it is for."""
+    test_error: float | None = None
+    """In percent, on the official test file."""
 
-    @property
-    def task(self) -> int | None:
-        """The one bAbI task that the network is for, if its name says so."""
-        found = re.search(r"qa(\d+)", self.name)
-        return int(found.group(1)) if found else None
+    @classmethod
+    def read(cls, name: str, source: Path) -> Offer:
+        """A network with what its card says, where it has one; else its name may tell the task."""
+        card = source / "card.json"
+        if card.is_file():
+            about = json.loads(card.read_text(encoding="utf-8"))
+            return cls(name, source, about["title"], about["task"] or None, about["test_error"])
+        found = re.search(r"qa(\d+)", name)
+        return cls(name, source, task=int(found.group(1)) if found else None)
 
 
 class Library:
@@ -78,5 +89,5 @@ def _offers(sources: Sequence[str]) -> dict[str, Offer]:
         if name in offers and offers[name].source != directory:
             raise EntNetError(f"two networks named {name!r}: rename one of their directories")
         load_entity_network(directory)  # a network that cannot be served is refused at the start
-        offers[name] = Offer(name, directory)
+        offers[name] = Offer.read(name, directory)
     return offers

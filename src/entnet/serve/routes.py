@@ -219,10 +219,12 @@ def check_length(service: Service, text: str) -> None:
 
 def describe(service: Service, name: str) -> dict[str, Any]:
     model = service.library.load(name)
-    config = model.config
+    config, offer = model.config, service.library.offers[name]
     return {
         "name": name,
-        "task": service.library.offers[name].task,
+        "title": offer.title,
+        "task": offer.task,
+        "test_error": offer.test_error,
         "slots": config.slots,
         "width": config.width,
         "words": len(model.vocab) - 1,

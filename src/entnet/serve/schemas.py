@@ -37,7 +37,9 @@ class Health(BaseModel):
 
 class ModelOut(BaseModel):
     name: str
+    title: str | None = Field(description="What it was trained on, where that is known.")
     task: int | None = Field(description="The bAbI task it is for; none for several at once.")
+    test_error: float | None = Field(description="In percent, on the official test file.")
     slots: int
     width: int
     words: int = Field(description="Words it knows.")

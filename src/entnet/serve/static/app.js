@@ -158,6 +158,12 @@ function typedQuestion(text) {
 
 // Networks and fresh stories.
 
+/** A network in one line: name, what it learned, how often it errs. */
+function describe({ name, title, slots, test_error: error }) {
+  const errs = error === null ? null : `${error.toFixed(1)}% errors`;
+  return [name, title?.replaceAll("-", " ") ?? `${slots} slots`, errs].filter(Boolean).join(" · ");
+}
+
 const modelNamed = (name) => state.models.find((model) => model.name === name);
 
 async function useModel(name) {
@@ -352,7 +358,7 @@ async function begin() {
   state.models = known.models;
   state.tasks = tasks;
   find("model").replaceChildren(...known.models.map((model) =>
-    el("option", { value: model.name }, `${model.name} (${model.slots} slots)`)));
+    el("option", { value: model.name }, describe(model))));
   find("model").value = known.default;
   find("task").replaceChildren(...tasks.map(({ task, name }) =>
     el("option", { value: task }, `${task} ${name.replaceAll("-", " ")}`)));
