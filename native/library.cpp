@@ -19,11 +19,17 @@ char* reserve(Buffer* buffer, size_t size) {
     if (!buffer->data) std::abort();
     buffer->size = rounded;
   }
+#if defined(__SANITIZE_ADDRESS__)
+  ASAN_UNPOISON_MEMORY_REGION(buffer->data, buffer->size);
+#endif
   if (poisoned) std::memset(buffer->data, 0xff, buffer->size);
   return buffer->data;
 }
 
 void release(Buffer* buffer) {
+#if defined(__SANITIZE_ADDRESS__)
+  ASAN_UNPOISON_MEMORY_REGION(buffer->data, buffer->size);
+#endif
   std::free(buffer->data);
   *buffer = Buffer{};
 }

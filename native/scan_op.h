@@ -88,6 +88,7 @@ static void cut_scan_space(Cutter& cut, const ScanCall& call, ScanSpace& out) {
   out.gradients.candidate = cut.floats(T * row);
   out.gradients.gate = cut.floats(T * row);
   const size_t start = cut.at;
+  cut.gaps = false;  // they are cleared as one
   out.sums_start = cut.floats(0);
   out.gradients.U = w.U && call.gradients->U ? cut.floats(w.d * row) : nullptr;
   out.gradients.slope = cut.floats(row);
@@ -95,6 +96,7 @@ static void cut_scan_space(Cutter& cut, const ScanCall& call, ScanSpace& out) {
   out.gradients.keys = cut.floats(size);
   out.gradients.key_input = cut.floats(size);
   out.sums_size = (int64_t)((cut.at - start) / sizeof(float));
+  cut.gaps = true;
 }
 
 static ScanSpace scan_space(const ScanCall& call, int64_t thread, bool fresh) {

@@ -4,6 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#endif
+
 // Grows, never shrinks; contents are lost when it grows.
 struct Buffer {
   char* data = nullptr;
@@ -18,10 +22,15 @@ void release(Buffer* buffer);
 struct Cutter {
   char* base = nullptr;
   size_t at = 0;
+  bool gaps = true;  // under AddressSanitizer, forbidden bytes after each piece
 
   __attribute__((always_inline)) void* bytes(size_t size) {
-    void* out = base ? base + at : nullptr;
+    char* out = base ? base + at : nullptr;
     at += (size + 63) / 64 * 64;
+#if defined(__SANITIZE_ADDRESS__)
+    if (gaps) at += 64;
+    if (gaps && base) ASAN_POISON_MEMORY_REGION(out + size, (size_t)(base + at - (out + size)));
+#endif
     return out;
   }
   __attribute__((always_inline)) float* floats(int64_t count) { return static_cast<float*>(bytes((size_t)count * sizeof(float))); }

@@ -33,6 +33,7 @@ struct StorySpace {
 static void cut_sums(Cutter& cut, const EntnetModel& model, const Network& net, Sums& out) {
   const int64_t square = net.d * net.D, mask = net.L * net.D;
   const size_t start = cut.at;
+  cut.gaps = false;  // they are cleared and added as one
   out.start = cut.floats(0);
   out.story_mask = model.story_mask >= 0 ? cut.floats(mask) : nullptr;
   out.question_mask = model.question_mask >= 0 ? cut.floats(mask) : out.story_mask;
@@ -49,6 +50,7 @@ static void cut_sums(Cutter& cut, const EntnetModel& model, const Network& net, 
   out.keys = cut.floats(net.m * net.D);
   out.key_input = cut.floats(net.m * net.D);
   out.size = (int64_t)((cut.at - start) / sizeof(float));
+  cut.gaps = true;
 }
 
 static void cut_reading(Cutter& cut, const Network& net, int64_t Q, Reading& out) {

@@ -1,0 +1,236 @@
+// Runs every function of the library on small random problems, for the sanitizers to watch.
+//
+// It checks little of what is computed (the Python tests compare all of it with PyTorch): finite numbers,
+// two threads agreeing with one, and gradients against differences. What it is for is memory and
+// undefined behaviour: every array is allocated to its exact size.
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "api.h"
+
+struct Engine;
+extern "C" {
+const char* entnet_choose_kernel(const char*);
+void entnet_poison(int64_t);
+const char* entnet_scan_forward(const EntnetScan*);
+const char* entnet_scan_backward(const EntnetScan*, const EntnetScanGradients*);
+Engine* entnet_engine_new(const EntnetModel*);
+void entnet_engine_free(Engine*);
+const char* entnet_train(Engine*, const EntnetBatch*, const EntnetUpdate*, EntnetResult*);
+const char* entnet_evaluate(Engine*, const EntnetBatch*, int64_t*, EntnetResult*);
+void entnet_stream_pack(Engine*);
+const char* entnet_stream_step(Engine*, const int64_t*, int64_t, const float*, const float*, float*, float*);
+const char* entnet_stream_read(Engine*, const int64_t*, int64_t, const float*, float*, float*);
+}
+
+namespace {
+
+using Floats = std::vector<float>;
+using Integers = std::vector<int64_t>;
+
+uint64_t dice = 1;
+
+int64_t draw(int64_t below) {
+  dice = dice * 6364136223846793005ull + 1442695040888963407ull;
+  return (int64_t)((dice >> 33) % (uint64_t)below);
+}
+
+Floats normal(int64_t count, float scale = 0.5f) {
+  Floats out((size_t)count);
+  for (float& x : out) x = scale * ((float)draw(2001) - 1000.0f) / 600.0f;
+  return out;
+}
+
+void require(bool holds, const char* what) {
+  if (holds) return;
+  std::fprintf(stderr, "failed: %s\n", what);
+  std::exit(1);
+}
+
+void require_none(const char* problem) { require(!problem, problem ? problem : ""); }
+
+void require_finite(const Floats& values, const char* what) {
+  for (float x : values) require(std::isfinite(x), what);
+}
+
+Integers offsets_of(int64_t stories, int64_t longest) {
+  Integers out{0};
+  for (int64_t s = 0; s < stories; ++s) out.push_back(out.back() + 1 + draw(longest));
+  return out;
+}
+
+double weighted(const Floats& a, const Floats& b) {
+  double sum = 0;
+  for (size_t i = 0; i < a.size(); ++i) sum += (double)a[i] * b[i];
+  return sum;
+}
+
+void test_scan(int64_t m, int64_t d, unsigned options, int64_t threads) {
+  const bool per_story = options & 1, has_U = options & 2, prelu = options & 4, biased = options & 8;
+  const int64_t S = 4;
+  const Integers offsets = offsets_of(S, 6);
+  const int64_t N = offsets.back(), Q = 5, keys = (per_story ? S : 1) * m * d;
+  Floats candidate = normal(N * d), gate = normal(N * d), w = normal(keys), key_input = normal(keys);
+  Floats U = normal(d * d, 0.5f / std::sqrt((float)d)), slope = normal(d), bias = normal(m);
+  Integers read_at;
+  for (int64_t q = 0; q < Q; ++q) read_at.push_back(draw(N));
+  std::vector<unsigned char> closed;
+  for (int64_t t = 0; t < N; ++t) closed.push_back(draw(4) == 0);
+  Floats states((size_t)(Q * m * d));
+  EntnetScan scan{N, S, Q, m, d, threads, per_story, (options & 16) != 0, options & 32 ? 0.5 : 0.0,
+                  candidate.data(), gate.data(), w.data(), key_input.data(), has_U ? U.data() : nullptr,
+                  prelu ? slope.data() : nullptr, biased ? bias.data() : nullptr, offsets.data(),
+                  read_at.data(), options & 64 ? closed.data() : nullptr, states.data()};
+  require_none(entnet_scan_forward(&scan));
+  require_finite(states, "states");
+
+  const Floats weights = normal(Q * m * d);
+  Floats dcandidate(candidate), dgate(gate), dw(w), dkey_input(key_input), dU(U), dslope(slope), dbias(bias);
+  EntnetScanGradients gradients{weights.data(),    dcandidate.data(),
+                                dgate.data(),      dw.data(),
+                                dkey_input.data(), has_U ? dU.data() : nullptr,
+                                prelu ? dslope.data() : nullptr, biased ? dbias.data() : nullptr};
+  require_none(entnet_scan_backward(&scan, &gradients));
+  for (const Floats* g : {&dcandidate, &dgate, &dw, &dkey_input, &dU, &dslope, &dbias})
+    require_finite(*g, "gradients");
+
+  // One direction of the keys, by differences; tiny memories are too uneven for it.
+  if (d < 7) return;
+  const Floats direction = normal(keys, 1.0f);
+  double by_difference = 0;
+  for (const double sign : {1.0, -1.0}) {
+    Floats moved(w);
+    for (size_t i = 0; i < moved.size(); ++i) moved[i] += (float)(sign * 1e-3 * direction[i]);
+    scan.keys = moved.data();
+    require_none(entnet_scan_forward(&scan));
+    by_difference += sign * weighted(states, weights) / 2e-3;
+  }
+  const double by_hand = weighted(dw, direction);
+  require(std::abs(by_hand - by_difference) < 0.05 * (1.0 + std::abs(by_hand)), "gradient of the keys");
+}
+
+struct Network {
+  EntnetModel model{};
+  Floats parameters, mask;
+  Integers key_words;
+  std::vector<unsigned char> allowed;
+
+  int64_t part(int64_t size) {
+    const int64_t at = (int64_t)parameters.size();
+    const Floats values = normal(size, 0.2f);
+    parameters.insert(parameters.end(), values.begin(), values.end());
+    return at;
+  }
+
+  Network(int64_t m, int64_t d, int64_t V, int64_t L, unsigned options) {
+    model.slots = m, model.width = d, model.vocabulary = V, model.sentence_length = L;
+    model.over_slots = (options & 1) != 0, model.normalise = (options & 2) != 0, model.close_on_empty = 1;
+    model.slope_units = options & 4 ? d : 1;
+    model.matrix_U = options % 3, model.matrix_V = (options / 3) % 3, model.matrix_W = (options / 9) % 3;
+    const int64_t keys = (options >> 3) % 3;  // free, tied or with the stories
+    const int64_t encoder = (options >> 2) % 3;
+    model.embedding = part(V * d);
+    for (int64_t i = 0; i < d; ++i) parameters[(size_t)i] = 0.0f;
+    model.keys = keys == 0 ? part(m * d) : -1;
+    model.U = model.matrix_U == ENTNET_TRAINED ? part(d * d) : -1;
+    model.V = model.matrix_V == ENTNET_TRAINED ? part(d * d) : -1;
+    model.W = model.matrix_W == ENTNET_TRAINED ? part(d * d) : -1;
+    model.H = model.over_slots ? -1 : part(d * d);
+    model.R = model.over_slots ? -1 : part(V * d);
+    model.slope = options & 8 ? part(model.slope_units) : -1;
+    model.read_slope = (options & 8) && (options & 16) ? part(model.slope_units) : -1;
+    model.gate_bias = options & 32 ? part(m) : -1;
+    model.candidate_bias = options & 64 ? part(d) : -1;
+    model.story_mask = encoder == 0 ? part(L * d) : -1;
+    model.question_mask = encoder == 0 && (options & 32) ? part(L * d) : -1;
+    model.gate_mask = encoder == 0 && (options & 64) ? part(L * d) : -1;
+    if (encoder == 1) mask = normal(L * d), model.fixed_mask = mask.data();
+    if (keys == 1) {
+      for (int64_t j = 0; j < m; ++j) key_words.push_back(1 + draw(V - 1));
+      model.key_words = key_words.data();
+    }
+    if (options & 16) {
+      for (int64_t a = 0; a < V; ++a) allowed.push_back(a % 3 != 1);
+      model.allowed = allowed.data();
+    }
+    model.parameters = parameters.data();
+    model.parameter_count = (int64_t)parameters.size();
+  }
+
+  bool takes_story_keys() const { return model.keys < 0 && !model.key_words; }
+};
+
+struct Batch {
+  Integers offsets, words, question_words, steps, answers, keys;
+  Floats keep;
+  EntnetBatch view{};
+
+  Batch(const Network& net, int64_t threads, bool dropout) {
+    const EntnetModel& model = net.model;
+    const int64_t L = model.sentence_length, V = model.vocabulary, S = 5, Q = 7;
+    offsets = offsets_of(S, 9);
+    const int64_t N = offsets.back();
+    for (int64_t i = 0; i < N * L; ++i) words.push_back(i / L % 4 == 0 ? 0 : draw(V));
+    for (int64_t i = 0; i < Q * L; ++i) question_words.push_back(draw(V));
+    for (int64_t q = 0; q < Q; ++q) {
+      steps.push_back(draw(N));
+      answers.push_back(model.over_slots ? draw(model.slots) : draw(V) / 3 * 3);
+    }
+    if (net.takes_story_keys())
+      for (int64_t i = 0; i < S * model.slots; ++i) keys.push_back(draw(V));
+    if (dropout)
+      for (int64_t i = 0; i < S * model.width; ++i) keep.push_back(draw(2) ? 2.0f : 0.0f);
+    view = {N, S, Q, threads, L, L, words.data(), offsets.data(), question_words.data(), steps.data(),
+            answers.data(), keys.empty() ? nullptr : keys.data(), keep.empty() ? nullptr : keep.data()};
+  }
+};
+
+void test_engine(int64_t m, int64_t d, unsigned options, int64_t threads) {
+  Network net(m, d, 11, 4, options);
+  Engine* engine = entnet_engine_new(&net.model);
+  Floats gradients(net.parameters.size()), first(gradients), second(gradients);
+  const bool adam = options & 128;
+  for (int64_t step = 1; step <= 3; ++step) {
+    const Batch batch(net, threads, step == 2);
+    EntnetUpdate update{gradients.data(), adam ? first.data() : nullptr, adam ? second.data() : nullptr,
+                        0.01, 0.9, 0.999, 1e-8, 1.0, (int64_t)(options & 1), 1, step};
+    EntnetResult result;
+    require_none(entnet_train(engine, &batch.view, &update, &result));
+    require(std::isfinite(result.loss) && std::isfinite(result.gradient_norm), "loss");
+    require_finite(net.parameters, "parameters");
+    Integers predictions((size_t)batch.view.questions);
+    require_none(entnet_evaluate(engine, &batch.view, predictions.data(), &result));
+  }
+  Floats memory = normal(m * d), keys = normal(m * d), after(memory.size()), gates((size_t)m);
+  Floats scores((size_t)(net.model.over_slots ? m : net.model.vocabulary)), attention((size_t)m);
+  const Integers words{1, 2, 0, 0};
+  entnet_stream_pack(engine);
+  require_none(entnet_stream_step(engine, words.data(), 4, keys.data(), memory.data(), after.data(), gates.data()));
+  require_none(entnet_stream_read(engine, words.data(), 4, after.data(), scores.data(), attention.data()));
+  require_finite(attention, "attention");
+  Batch wrong(net, threads, false);
+  wrong.words[0] = net.model.vocabulary;
+  EntnetResult result;
+  Integers predictions((size_t)wrong.view.questions);
+  require(entnet_evaluate(engine, &wrong.view, predictions.data(), &result) != nullptr, "a bad word is refused");
+  entnet_engine_free(engine);
+}
+
+}  // namespace
+
+int main() {
+  entnet_poison(1);
+  const int64_t sizes[][2] = {{1, 1}, {3, 7}, {5, 20}, {20, 100}, {4, 129}};
+  for (const std::string kernel : {"baseline", "avx2", "avx512"}) {
+    if (entnet_choose_kernel(kernel.c_str())) continue;
+    for (const auto& size : sizes)
+      for (unsigned options = 0; options < 256; options += size[1] < 50 ? 3 : 23) {
+        test_scan(size[0], size[1], options, 1 + options % 3);
+        test_engine(size[0], size[1], options, 1 + options % 3);
+      }
+    std::printf("%s: clean\n", kernel.c_str());
+  }
+}
