@@ -20,6 +20,9 @@ GENERATED_QUESTIONS = 9_000
 
 GENERATED_SEED = 1
 
+GENERATED_SET = "generated"
+"""Training and validation on generated stories, test on the official 10k file."""
+
 
 @dataclass(frozen=True)
 class TaskStories:
@@ -40,6 +43,13 @@ def task_stories(
     Where the 10k training file of task 3 is missing, training is on generated stories and validation on
     the official ones that there are.
     """
+    if data_set == GENERATED_SET:
+        return TaskStories(
+            generate(task, GENERATED_QUESTIONS, GENERATED_SEED),
+            generate(task, GENERATED_QUESTIONS // 9, GENERATED_SEED, split="valid"),
+            read_babi(require_babi("en-10k", task, "test", data_root)),
+            GENERATED_SET,
+        )
     test = read_babi(require_babi(data_set, task, "test", data_root))
     official = find_babi(data_set, task, "train", data_root)
     if official is not None:

@@ -14,7 +14,10 @@ from entnet.experiments.preset import Preset, load_preset
 from entnet.experiments.results import read_results, results_path
 from entnet.experiments.running import Line
 
-TABLES = ("table2", "bow", "tied", "1k", "joint", "best-10k", "best-1k", "best-joint")
+TABLES = (
+    *("table2", "bow", "tied", "1k", "joint", "best-10k", "best-1k", "best-joint"),
+    "generated",
+)
 """The tables in the order of the report."""
 
 
