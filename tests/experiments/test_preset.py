@@ -22,8 +22,9 @@ PAPER = 'paper = ["table2", "EntNet"]\n'
 def test_shipped_presets_load_and_stand_beside_a_column_of_the_paper(name: str) -> None:
     preset = load_preset(name)
     assert preset.seeds >= 1
-    assert preset.tasks == tuple(range(1, 21))
-    assert set(paper_column(*preset.paper).errors) == set(preset.tasks)
+    some = (1, 4, 6, 12, 15, 20)
+    assert preset.tasks == (some if name == "generated" else tuple(range(1, 21)))
+    assert set(preset.tasks) <= set(paper_column(*preset.paper).errors)
 
 
 def test_the_report_knows_every_preset() -> None:
