@@ -319,7 +319,8 @@ def test_text_can_be_read_in_light_and_dark(browser: Browser, service: Any, sche
             assert contrast(page, front, "--card") >= 4.5, front
         for front in ("--ink", "--soft"):
             assert contrast(page, front, "--paper") >= 4.5, front
-        assert contrast(page, "--ink", "--light-soft") >= 4.5
+        for back in ("--light-soft", "--light-fill"):
+            assert contrast(page, "--ink", back) >= 4.5, back
         page.get_by_role("button", name="Light or dark").click()
         expect(theme).to_have_attribute("data-theme", "dark" if scheme == "light" else "light")
         page.reload()

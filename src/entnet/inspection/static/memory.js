@@ -100,8 +100,8 @@ export class MemoryView extends EventTarget {
     const top = this.quantity === "gates" ? 1
       : Math.max(1e-6, ...steps.map((step) => Math.max(...step.movement)));
     const head = el("tr", {},
-      el("th", { scope: "col" }, "slot, opens for"), el("th", { scope: "col" }, "holds"),
-      el("th", { scope: "col" }, "attention"));
+      el("th.slot", { scope: "col" }, "slot, opens for"), el("th.words", { scope: "col" }, "holds"),
+      el("th.look", { scope: "col" }, "attention"));
     const every = steps.length > 30 ? 5 : 1;
     steps.forEach((step, i) => head.append(el("th.step", {
       scope: "col", title: `${i + 1}. ${step.sentence}`, "data-step": i + 1,
@@ -112,24 +112,25 @@ export class MemoryView extends EventTarget {
     body.append(...this.rows.map((row) => row.element));
     const table = el("table", { role: "grid", "aria-label": "Memory: slots by sentences, colour is how far gates opened" },
       el("thead", {}, head), body);
-    table.style.setProperty("--cell-width", `${this.#cellWidth(steps.length)}px`);
     this.scroll.replaceChildren(table);
+    table.style.setProperty("--cell-width", `${this.#cellWidth(steps.length)}px`);
     this.heads = [...head.querySelectorAll(".step")];
     this.focused = { row: 0, column: Math.max(0, this.step - 1) };
     this.#update();
   }
 
   #cellWidth(count) {
-    const room = this.scroll.clientWidth - 470;
-    return Math.max(NARROWEST, Math.min(WIDEST, Math.floor(room / Math.max(count, 1)) - 2));
+    const fixed = this.rows[0].element.querySelector(".look");
+    const room = this.scroll.clientWidth - fixed.offsetLeft - fixed.offsetWidth;
+    return Math.max(NARROWEST, Math.min(WIDEST, Math.floor(room / Math.max(count, 1))));
   }
 
   #row(slot, row, top) {
     const learned = slot.key === null;
     const about = learned ? `nearest to its key: ${nearText(slot.follows)}` : `tied to “${slot.key}”`;
-    const name = el("th", { scope: "row", title: about },
-      el("span.number", {}, String(slot.slot + 1)),
-      el(learned ? "span.learned" : "span", {}, slotLabel(slot)));
+    const name = el("th.slot", { scope: "row", title: about },
+      el("div", {}, el("span.number", {}, String(slot.slot + 1)),
+        el(learned ? "span.learned" : "span", {}, slotLabel(slot))));
     const words = el("td.words");
     const look = el("td.look");
     const cells = this.trace.steps.map((step, i) => el("td.cell", {
@@ -167,7 +168,7 @@ export class MemoryView extends EventTarget {
     const before = this.step > 0 ? this.#held(this.step - 1, slot.slot) : now;
     const [first, ...others] = now;
     const said = el("b", {}, first.word);
-    said.style.opacity = String(Math.max(0.55, Math.min(1, 0.55 + first.similarity * 0.6)));
+    said.style.opacity = String(Math.max(0.75, Math.min(1, 0.7 + first.similarity * 0.4)));
     words.classList.toggle("changed", first.word !== before[0].word);
     words.title = nearText(now);
     words.replaceChildren(said, ...others.slice(0, 2).map(({ word }) => el("span", {}, word)));
@@ -181,7 +182,9 @@ export class MemoryView extends EventTarget {
   #keepInSight() {
     const cell = this.rows[0]?.cells[this.step - 1];
     if (!cell) { this.scroll.scrollLeft = 0; return; }
-    const sticky = this.rows[0].element.firstElementChild.offsetWidth;
+    const { slot: name, words, look } = Object.fromEntries(
+      ["slot", "words", "look"].map((part) => [part, this.rows[0].element.querySelector(`.${part}`).offsetWidth]));
+    const sticky = name + words + look;
     const right = cell.offsetLeft + cell.offsetWidth + 24;
     const left = cell.offsetLeft - sticky - 24;
     if (right > this.scroll.scrollLeft + this.scroll.clientWidth) this.scroll.scrollLeft = right - this.scroll.clientWidth;

@@ -33,6 +33,8 @@ export class StoryView extends EventTarget {
       else button.removeAttribute("aria-current");
       if (now) this.#reveal(item);
     }
+    const asked = this.root.querySelector(".asked");
+    if (asked) this.#reveal(asked);
   }
 
   /** Scroll the list, never the page. */
