@@ -45,10 +45,20 @@ struct EntnetUpdate {
   int64_t count;      // updates made so far, this one included
 };
 
+// Where a step's time went, in seconds summed over threads.
+struct EntnetTimes {
+  double pack;    // weights padded and transposed
+  double encode;  // (1) and W s, both ways
+  double scan;    // (2) to (5), both ways
+  double read;    // (6) and the loss, both ways
+  double update;  // sums over threads, clipping and the optimiser
+};
+
 struct EntnetResult {
   double loss;  // summed over questions
   int64_t errors;
   double gradient_norm;
+  EntnetTimes times;
 };
 
 // The arguments of memory_scan. Arrays are dense float32; those marked so may be null.

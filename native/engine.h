@@ -46,16 +46,18 @@ static void story_thread(void* context, int64_t thread) {
   StoryCall& call = *static_cast<StoryCall*>(context);
   StorySpace at = story_space(call, thread, true);
   Score sum{0.0, 0};
+  EntnetTimes times{};
   if (call.training) {
     fill_zero(at.sums.start, at.sums.size);
     *at.embedding.count = 0;
   }
   for (int64_t i = call.plan->thread_start[thread]; i < call.plan->thread_start[thread + 1]; ++i) {
-    const Score score = run_story(call, at, call.plan->stories[i]);
+    const Score score = run_story(call, at, call.plan->stories[i], times);
     sum.loss += score.loss;
     sum.errors += score.errors;
   }
   call.scores[thread] = sum;
+  call.times[thread] = times;
 }
 
 // Every trained part's gradient goes from the padded sums of a thread to its place.
@@ -143,10 +145,13 @@ static bool has_own_keys(const EntnetModel& model, const EntnetBatch& batch) {
 }
 
 static void total(const StoryCall& call, EntnetResult* result) {
-  *result = {0.0, 0, 0.0};
+  *result = EntnetResult{};
   for (int64_t thread = 0; thread < call.plan->threads; ++thread) {
     result->loss += call.scores[thread].loss;
     result->errors += call.scores[thread].errors;
+    result->times.encode += call.times[thread].encode;
+    result->times.scan += call.times[thread].scan;
+    result->times.read += call.times[thread].read;
   }
 }
 
@@ -155,15 +160,19 @@ static void train(const EntnetModel* model, const EntnetBatch* batch, const Entn
   const FlushDenormals flush;
   StoryCall call;
   call.model = model, call.batch = batch, call.plan = plan, call.space = space;
+  const double start = seconds_now();
   call.net = pack_network(*model, has_own_keys(*model, *batch), space);
+  const double packed = seconds_now();
   call.training = true;
   call.loss_scale = change->mean_loss ? 1.0f / (float)batch->questions : 1.0f;
   call.predictions = nullptr;
   keep_embeddings(space, call.net, plan->threads);
   ++space->now;
   run_parallel(plan->threads, story_thread, &call);
-  const Touched touched = collect(call, change->gradients);
   total(call, result);
+  result->times.pack = packed - start;
+  Stopwatch watch(result->times.update);
+  const Touched touched = collect(call, change->gradients);
   result->gradient_norm = update(*model, *change, touched);
 }
 

@@ -17,6 +17,8 @@ struct Workspace {
   int32_t now = 0;
 };
 
+double seconds_now();
+
 struct Kernel {
   const char* name;
   void (*scan_forward)(const EntnetScan*, const PlanView*, Workspace*);

@@ -1,4 +1,5 @@
 // The functions that Python calls: choosing an instruction set, checking, and the objects kept between calls.
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
@@ -32,6 +33,10 @@ void release(Buffer* buffer) {
 #endif
   std::free(buffer->data);
   *buffer = Buffer{};
+}
+
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 namespace {

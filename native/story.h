@@ -88,6 +88,14 @@ static void cut_story(Cutter& cut, const EntnetModel& model, const Network& net,
   cut_sums(cut, model, net, out.sums);
 }
 
+// Adds the time until it goes out of scope.
+struct Stopwatch {
+  double& sum;
+  double start;
+  explicit Stopwatch(double& into) : sum(into), start(seconds_now()) {}
+  ~Stopwatch() { sum += seconds_now() - start; }
+};
+
 struct StoryCall {
   const EntnetModel* model;
   const EntnetBatch* batch;
@@ -98,6 +106,7 @@ struct StoryCall {
   float loss_scale;
   int64_t* predictions;
   Score scores[MOST_THREADS];
+  EntnetTimes times[MOST_THREADS];
 };
 
 static bool is_empty(const int64_t* words, int64_t L) {
@@ -175,15 +184,14 @@ static void keys_to_words(const Network& net, const int64_t* words, const float*
   }
 }
 
-static void story_gradients(const StoryCall& call, const StorySpace& at, const Reading& r,
-                            const StoryInput& in, int64_t story, const float* keep) {
+// Back through (2) to (5), and to the keys.
+static void scan_gradients(const StoryCall& call, const StorySpace& at, const Reading& r,
+                           const StoryInput& in, int64_t story, const float* keep) {
   const Network& net = call.net;
   const EntnetModel& model = *call.model;
   const EntnetBatch& batch = *call.batch;
   const Sums& sums = at.sums;
   const int64_t first = call.plan->question_start[story], start = batch.story_offsets[story];
-  read_backward(net.read, r, at.memory_read, at.answers, call.loss_scale,
-                ReadGradients{sums.H, sums.R, sums.read_slope});
   if (net.keys_per_story) fill_zero(sums.keys, net.m * net.D), fill_zero(sums.key_input, net.m * net.D);
   int64_t left = r.Q;
   story_backward(net.memory, in, at.trace,
@@ -198,6 +206,16 @@ static void story_gradients(const StoryCall& call, const StorySpace& at, const R
     keys_to_words(net, batch.story_keys ? batch.story_keys + story * net.m : model.key_words, keep, sums.keys,
                   at.embedding);
   }
+}
+
+// Back through W s and (1).
+static void encoder_gradients(const StoryCall& call, const StorySpace& at, const Reading& r,
+                              const StoryInput& in, int64_t story, const float* keep) {
+  const Network& net = call.net;
+  const EntnetModel& model = *call.model;
+  const EntnetBatch& batch = *call.batch;
+  const Sums& sums = at.sums;
+  const int64_t first = call.plan->question_start[story], start = batch.story_offsets[story];
   // ds is the gate's and the candidate's; without an encoder of its own, the gate reads the same sentence.
   float* ds = net.gate_mask ? at.dsentences : at.dgate;
   if (net.gate_mask) fill_zero(ds, in.T * net.D);
@@ -222,17 +240,44 @@ static void story_gradients(const StoryCall& call, const StorySpace& at, const R
   }
 }
 
-static Score run_story(const StoryCall& call, StorySpace& at, int64_t story) {
+static void story_gradients(const StoryCall& call, const StorySpace& at, const StoryInput& in, int64_t story,
+                            const float* keep, EntnetTimes& times) {
+  const Sums& sums = at.sums;
+  {
+    Stopwatch watch(times.read);
+    read_backward(call.net.read, at.reading, at.memory_read, at.answers, call.loss_scale,
+                  ReadGradients{sums.H, sums.R, sums.read_slope});
+  }
+  {
+    Stopwatch watch(times.scan);
+    scan_gradients(call, at, at.reading, in, story, keep);
+  }
+  Stopwatch watch(times.encode);
+  encoder_gradients(call, at, at.reading, in, story, keep);
+}
+
+static Score run_story(const StoryCall& call, StorySpace& at, int64_t story, EntnetTimes& times) {
   const Network& net = call.net;
   const float* keep = nullptr;
   if (call.batch->keep) {
     pad_row(at.keep, call.batch->keep + story * net.d, net.d, net.D);
     keep = at.keep;
   }
-  const StoryInput in = prepare(call, at, story, keep);
-  story_forward(net.memory, in, at.trace);
-  const Score out = answer(call, at, at.reading, story, keep);
-  if (call.training) story_gradients(call, at, at.reading, in, story, keep);
+  StoryInput in;
+  {
+    Stopwatch watch(times.encode);
+    in = prepare(call, at, story, keep);
+  }
+  {
+    Stopwatch watch(times.scan);
+    story_forward(net.memory, in, at.trace);
+  }
+  Score out;
+  {
+    Stopwatch watch(times.read);
+    out = answer(call, at, at.reading, story, keep);
+  }
+  if (call.training) story_gradients(call, at, in, story, keep, times);
   return out;
 }
 

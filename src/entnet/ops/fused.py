@@ -26,6 +26,7 @@ from entnet.ops.library import (
     library,
 )
 
+PHASES = ("pack", "encode", "scan", "read", "update")
 _MATRIX = {"zero": 0, "identity": 1, "trained": 2}
 
 # Offsets in the C structure, and the names of the parameters that they are for.
@@ -53,6 +54,8 @@ class Outcome(NamedTuple):
     loss: float
     errors: int
     gradient_norm: float
+    seconds: dict[str, float]
+    """Where the time went, summed over threads: pack, encode, scan, read, update."""
 
 
 def why_not(config: EntNetConfig) -> str | None:
@@ -163,7 +166,9 @@ class CompiledNetwork:
         held, struct = self._batch(batch, keep)
         check(self.library.entnet_train(self.handle, struct, ctypes.byref(update), self._out))
         del held
-        return Outcome(self._result.loss, self._result.errors, self._result.gradient_norm)
+        r = self._result
+        seconds = {name: getattr(r, name) for name in PHASES}
+        return Outcome(r.loss, r.errors, r.gradient_norm, seconds)
 
     def evaluate(self, batch: RaggedBatch) -> tuple[Tensor, float]:
         """Answers (Q) and the summed loss."""

@@ -117,7 +117,7 @@ ResultStruct = _structure(
     """
     real: loss
     integer: errors
-    real: gradient_norm
+    real: gradient_norm pack encode scan read update
     """,
 )
 ScanStruct = _structure(

@@ -11,7 +11,7 @@ from entnet.data.story import RaggedBatch
 from entnet.models.base import StoryModel
 from entnet.models.compiled import compile_network
 from entnet.models.entnet import EntNet
-from entnet.ops.fused import update_struct, why_not
+from entnet.ops.fused import PHASES, update_struct, why_not
 from entnet.training.engine import BatchResult
 
 
@@ -36,6 +36,8 @@ class NativeEngine:
         self.first = torch.zeros(size) if adam else None
         self.second = torch.zeros(size) if adam else None
         self.updates = 0
+        self.seconds = dict.fromkeys(PHASES, 0.0)
+        """Where the time of all steps went."""
         self._update = update_struct(
             self.gradients,
             self.first,
@@ -60,6 +62,8 @@ class NativeEngine:
         self._update.count = self.updates + 1
         outcome = self.network.train(batch, self._update, keep)
         self.updates += 1
+        for phase, seconds in outcome.seconds.items():
+            self.seconds[phase] += seconds
         for parameter in self.trained.values():
             increment_version(parameter)
         return BatchResult(outcome.loss, outcome.errors, batch.questions)
