@@ -33,7 +33,8 @@ class BuildKernel(build_ext):
 
     def build_extension(self, ext: Extension) -> None:
         out = Path(self.get_ext_fullpath(ext.name))
-        objects = self._compile(["native/library.cpp", "native/plan.cpp", "native/pool.cpp"], [])
+        sources = ["native/library.cpp", "native/plan.cpp", "native/pool.cpp", "native/cbt.cpp"]
+        objects = self._compile(sources, [])
         for name, flags in KERNELS.items():
             objects += self._compile(
                 ["native/kernel.cpp"],

@@ -1,0 +1,299 @@
+"""The Children's Book Test built from tagged books.
+
+Every 21 consecutive sentences of a book are tried. A question is made for every distinct word of its kind
+in the 21st sentence that also occurs, as that kind, in the 20 before. Nine more candidates are drawn evenly
+from the distinct words of that kind in the 20 sentences; where these are too few, from common nouns (for
+named entities) and then from words of any kind. Candidates stand in alphabetical order.
+
+Two passes, a book at a time: one for a lexicon, one for the questions. What is drawn depends on the
+seed, the book and the kind alone, so that any number of processes makes the same files.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass
+from functools import partial
+from itertools import islice
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+
+from entnet.data.cbt import (
+    BLANK,
+    CANDIDATES,
+    CONTEXT,
+    KINDS,
+    SPLITS,
+    CbtQuestion,
+    Kind,
+    Split,
+    cbt_file_name,
+    iterate_cbt,
+    write_cbt,
+)
+from entnet.data.cbt_rules import READINGS, Lexicon, Reading, ReadingName, is_any_noun
+from entnet.data.cbt_tags import Book, Sentence, list_books, read_tagged
+from entnet.errors import EntNetError
+from entnet.files import write_atomically
+
+DRAWN: dict[Split, int | None] = {"train": None, "valid": 2000, "test": 2500}
+"""Questions kept of all possible ones."""
+_OTHER = len(KINDS)
+"""Where the nouns that fill up named-entity candidates are counted, after the kinds."""
+
+
+@dataclass(frozen=True)
+class BuildConfig:
+    """Everything that decides what the files hold."""
+
+    seed: int = 1
+    reading: ReadingName = "entities"
+    kinds: tuple[Kind, ...] = ("NE", "CN")
+
+
+def default_directory() -> Path:
+    """Where built questions lie unless told otherwise: the user's cache."""
+    return Path(platformdirs.user_cache_dir("entnet")) / "cbt"
+
+
+# The first pass.
+
+
+def book_lexicon(book: Book) -> tuple[Counter[str], set[str]]:
+    """Words of a book with their counts, and those among them that carry an entity label."""
+    counts: Counter[str] = Counter()
+    entities: set[str] = set()
+    for sentence in read_tagged(book.path):
+        counts.update(token.word.lower() for token in sentence)
+        entities.update(token.word for token in sentence if token.label != "O")
+    return counts, entities
+
+
+def merge_lexicons(
+    books: Sequence[Book], found: Iterable[tuple[Counter[str], set[str]]]
+) -> Lexicon:
+    counts: Counter[str] = Counter()
+    entities: set[str] = set()
+    for book, (words, labelled) in zip(books, found, strict=True):
+        entities |= labelled
+        if book.split == "train":
+            counts.update(words)
+    return Lexicon(dict(counts), frozenset(entities))
+
+
+# The second pass.
+
+
+class _Window:
+    """The last 20 sentences, with the distinct words of each kind in them."""
+
+    def __init__(self) -> None:
+        self.sentences: deque[tuple[str, list[list[str]]]] = deque()
+        self.words: list[dict[str, int]] = [{} for _ in range(len(KINDS) + 1)]
+
+    @property
+    def full(self) -> bool:
+        return len(self.sentences) == CONTEXT
+
+    def push(self, text: str, words: list[list[str]]) -> None:
+        if self.full:
+            for held, gone in zip(self.words, self.sentences.popleft()[1], strict=True):
+                for word in gone:
+                    held[word] -= 1
+                    if not held[word]:
+                        del held[word]
+        self.sentences.append((text, words))
+        for held, new in zip(self.words, words, strict=True):
+            for word in new:
+                held[word] = held.get(word, 0) + 1
+
+    def texts(self) -> tuple[str, ...]:
+        return tuple(text for text, _ in self.sentences)
+
+
+def book_questions(
+    sentences: Iterable[Sentence],
+    kind: Kind,
+    reading: Reading,
+    lexicon: Lexicon,
+    draw: random.Random,
+) -> Iterator[CbtQuestion]:
+    """All questions of a kind that a book allows, in its order."""
+    window = _Window()
+    column = KINDS.index(kind)
+    for sentence in sentences:
+        words: list[list[str]] = [[] for _ in range(len(KINDS) + 1)]
+        first: dict[str, int] = {}  # where each word of the kind first stands
+        for position, token in enumerate(sentence):
+            for of_kind in reading.kinds(token, lexicon):
+                words[KINDS.index(of_kind)].append(token.word)
+            if reading.asks(token, kind, lexicon):
+                first.setdefault(token.word, position)
+            if is_any_noun(token, lexicon):
+                words[_OTHER].append(token.word)
+        tokens = [token.word for token in sentence]
+        if window.full:
+            for answer, position in first.items():
+                candidates = draw_candidates(answer, column, window.words, draw)
+                if candidates is not None:
+                    query = " ".join([*tokens[:position], BLANK, *tokens[position + 1 :]])
+                    yield CbtQuestion(window.texts(), query, answer, candidates)
+        window.push(" ".join(tokens), words)
+
+
+def draw_candidates(
+    answer: str, column: int, words: Sequence[dict[str, int]], draw: random.Random
+) -> tuple[str, ...] | None:
+    """The answer and nine more words of the story, in alphabetical order.
+
+    None if the answer is no word of the story, as this kind, or the story has too few words.
+    """
+    if answer not in words[column]:
+        return None
+    chosen = {answer}
+    pools: list[Iterable[str]] = [words[column]]
+    if KINDS[column] == "NE":
+        pools.append(words[_OTHER])
+    pools.append(word for held in words for word in held)
+    for pool in pools:
+        missing = CANDIDATES - len(chosen)
+        if not missing:
+            break
+        free = sorted(set(pool) - chosen)
+        chosen.update(draw.sample(free, min(missing, len(free))))
+    return tuple(sorted(chosen)) if len(chosen) == CANDIDATES else None
+
+
+# Files.
+
+
+def _book_files(book: Book, folder: Path, config: BuildConfig, lexicon: Lexicon) -> dict[Kind, int]:
+    """Write a book's questions, a file a kind; how many there are."""
+    sentences = list(read_tagged(book.path))
+    counts: dict[Kind, int] = {}
+    for kind in config.kinds:
+        draw = random.Random(f"{config.seed} {book.name} {kind}")
+        questions = book_questions(sentences, kind, READINGS[config.reading], lexicon, draw)
+        counts[kind] = write_cbt(_part(folder, book, kind), questions)
+    return counts
+
+
+def _part(folder: Path, book: Book, kind: Kind) -> Path:
+    return folder / f"{kind}-{book.name}.txt"
+
+
+def build_cbt(
+    tagged: Path | str,
+    directory: Path | str | None = None,
+    config: BuildConfig | None = None,
+    processes: int = 2,
+    progress: Callable[[int, int], None] | None = None,
+) -> dict[str, Any]:
+    """Build the question files under ``directory`` from the tagged books; says what was built.
+
+    ``progress`` is told books done and books in all. The files are in place only when all are whole.
+    """
+    began = time.monotonic()
+    config = config or BuildConfig()
+    target = Path(directory) if directory else default_directory()
+    books = list_books(tagged)
+    for split in SPLITS:
+        if not any(book.split == split for book in books):
+            raise EntNetError(f"{Path(tagged) / 'books.tsv'}: no book for {split}")
+    parts = target / ".parts"
+    shutil.rmtree(parts, ignore_errors=True)
+    parts.mkdir(parents=True)
+    tell = progress or (lambda done, total: None)
+    try:
+        with _pool(processes) as each:
+            lexicon = merge_lexicons(books, each(book_lexicon, books))
+            # Large books first, so that no process is left with one at the end.
+            order = sorted(books, key=lambda book: -book.path.stat().st_size)
+            work = partial(_book_files, folder=parts, config=config, lexicon=lexicon)
+            possible: Counter[tuple[Kind, Split]] = Counter()
+            for done, (book, counts) in enumerate(zip(order, each(work, order), strict=True)):
+                possible.update({(kind, book.split): count for kind, count in counts.items()})
+                tell(done + 1, len(books))
+        kept = _gather(parts, target, books, config, possible)
+    finally:
+        shutil.rmtree(parts, ignore_errors=True)
+    about = {
+        **asdict(config),
+        "tagged": str(Path(tagged).resolve()),
+        "possible": _by_name(possible),
+        "questions": _by_name(kept),
+        "seconds": round(time.monotonic() - began, 1),
+    }
+    write_atomically(target / "build.json", json.dumps(about, indent=1).encode())
+    return about
+
+
+class _pool:  # noqa: N801 - used as a function
+    """Map a function over items, in this process or in several; results come in order."""
+
+    def __init__(self, processes: int) -> None:
+        self.pool = (
+            ProcessPoolExecutor(processes, mp_context=get_context("spawn"))
+            if processes > 1
+            else None
+        )
+
+    def __enter__(self) -> Callable[[Callable[..., Any], Sequence[Any]], Iterable[Any]]:
+        return self.pool.map if self.pool else map  # type: ignore[return-value]
+
+    def __exit__(self, *error: object) -> None:
+        if self.pool:
+            self.pool.shutdown(cancel_futures=True)
+
+
+def _gather(
+    parts: Path,
+    target: Path,
+    books: Sequence[Book],
+    config: BuildConfig,
+    possible: Counter[tuple[Kind, Split]],
+) -> dict[tuple[Kind, Split], int]:
+    """Put the books' files together: all of training, a sample of validation and test."""
+    kept: dict[tuple[Kind, Split], int] = {}
+    for kind in config.kinds:
+        for split in SPLITS:
+            files = [_part(parts, book, kind) for book in books if book.split == split]
+            total, wanted = possible[kind, split], DRAWN[split]
+            path = target / cbt_file_name(kind, split)
+            if wanted is None or wanted >= total:
+                _concatenate(files, path)
+                kept[kind, split] = total
+                continue
+            draw = random.Random(f"{config.seed} {kind} {split}")
+            chosen = set(draw.sample(range(total), wanted))
+            everything = (question for file in files for question in _questions(file))
+            sample = (question for n, question in enumerate(everything) if n in chosen)
+            kept[kind, split] = write_cbt(path, sample)
+    return kept
+
+
+def _questions(path: Path) -> Iterator[CbtQuestion]:
+    """A book's questions; a short book may have none."""
+    return iterate_cbt(path) if path.stat().st_size else islice((), 0)
+
+
+def _concatenate(files: Sequence[Path], path: Path) -> None:
+    part = path.with_name(f".{path.name}.part")
+    with part.open("wb") as whole:
+        for file in files:
+            with file.open("rb") as piece:
+                shutil.copyfileobj(piece, whole, 1 << 20)
+    part.replace(path)
+
+
+def _by_name(counts: dict[tuple[Kind, Split], int]) -> dict[str, int]:
+    return {f"{kind} {split}": count for (kind, split), count in sorted(counts.items())}

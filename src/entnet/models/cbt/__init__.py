@@ -1,0 +1,1 @@
+"""Networks for the Children's Book Test, which read windows round ten candidates."""
