@@ -14,8 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.torch import save
 
-from entnet import Corpus, EntNet, EntNetConfig, EntNetError, Tracker, Vocab
-from entnet.models.base import model_class
+from entnet import Corpus, EntNet, EntNetConfig, EntNetError, Tracker, Vocab, list_pretrained
+from entnet.data.babi_tasks import generate
+from entnet.experiments.packing import CARD, Card
+from entnet.models.base import model_class, pretrained_root
+from entnet.text import answer_token
 from entnet.tracker import SNAPSHOT_FORMAT, SnapshotError, TextError, fingerprint
 from small_networks import make_stories
 
@@ -288,3 +291,20 @@ def test_networks_without_slots_cannot_be_tracked(tmp_path: Path) -> None:
     )
     with pytest.raises(EntNetError, match="lstm network"):
         Tracker.from_pretrained(tmp_path)
+
+
+def test_shipped_networks_answer_fresh_stories() -> None:
+    """Each network that comes with the package, on stories of its task that nobody has seen."""
+    for name in list_pretrained():
+        tracker = Tracker.from_pretrained(name)
+        card = Card.read(pretrained_root() / name / CARD)
+        tasks = [card.task] if card.task else [1, 4, 6, 12]
+        asked = wrong = 0
+        for story in (s for task in tasks for s in generate(task, 80, seed=23, split="test")):
+            tracker.reset()
+            for after, sentence in enumerate(story.sentences, start=1):
+                tracker.read(sentence)
+                for question in (q for q in story.questions if q.after == after):
+                    asked += 1
+                    wrong += tracker.ask(question.text).answer != answer_token(question.answer)
+        assert 100 * wrong / asked <= card.test_error + 15, name

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from entnet import EntNetError, list_pretrained
+from entnet import EntNet, EntNetConfig, EntNetError, Vocab, list_pretrained
 from entnet.serve.library import Library
 from entnet.serve.problems import NoModelError
 from entnet.serve.run import is_loopback, settings_for
@@ -49,6 +49,14 @@ def test_a_card_tells_what_a_network_is(walking_networks: dict[str, Path], tmp_p
     offers = Library([str(tmp_path / "babi-qa7"), str(tmp_path / "own-qa9")]).offers
     assert (offers["babi-qa7"].task, offers["babi-qa7"].test_error) == (7, 0.3)
     assert (offers["own-qa9"].task, offers["own-qa9"].test_error) == (9, None)
+
+
+def test_networks_that_need_keys_with_each_story_are_refused(tmp_path: Path) -> None:
+    vocab = Vocab.build(["cat", "dog"])
+    config = EntNetConfig(vocabulary=len(vocab), width=4, slots=2, keys="story", output="slots")
+    EntNet(config, vocab).save_pretrained(tmp_path / "cloze")
+    with pytest.raises(EntNetError, match="cloze cannot be served: this network takes its keys"):
+        Library([str(tmp_path / "cloze")])
 
 
 def test_what_is_shipped_is_offered() -> None:

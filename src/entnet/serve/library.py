@@ -14,7 +14,7 @@ from entnet.errors import EntNetError
 from entnet.models.base import list_pretrained, locate
 from entnet.models.entnet import EntNet
 from entnet.serve.problems import NoModelError
-from entnet.tracker import load_entity_network
+from entnet.tracker import Tracker, load_entity_network
 
 PREFERRED = ("babi-joint", "babi-qa1")
 """The network that a visitor meets first, where it is there."""
@@ -88,6 +88,14 @@ def _offers(sources: Sequence[str]) -> dict[str, Offer]:
         name = directory.parent.name if directory.name == "model" else directory.name
         if name in offers and offers[name].source != directory:
             raise EntNetError(f"two networks named {name!r}: rename one of their directories")
-        load_entity_network(directory)  # a network that cannot be served is refused at the start
+        _check(name, directory)
         offers[name] = Offer.read(name, directory)
     return offers
+
+
+def _check(name: str, directory: Path) -> None:
+    """A network that cannot be served is refused at the start, not when somebody asks for it."""
+    try:
+        Tracker(load_entity_network(directory))
+    except EntNetError as error:
+        raise EntNetError(f"{name} cannot be served: {error}") from error
