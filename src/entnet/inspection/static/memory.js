@@ -152,11 +152,11 @@ export class MemoryView extends EventTarget {
       });
       this.#fillWords(row);
       const share = this.attention?.[row.slot.slot];
-      const lit = share !== undefined && share >= 0.1 && share >= strongest / 2;
+      const lit = share !== undefined && share >= 0.1 && share >= strongest / 3;
       row.element.classList.toggle("lit", lit);
-      row.look.replaceChildren(...(share === undefined ? [] : [
-        el("div", {}, el("i", { "--p": share.toFixed(4) }), el("em", {}, share >= 0.01 ? percent(share) : "")),
-      ]));
+      row.look.replaceChildren(...(share >= 0.01 ? [
+        el("div", {}, el("i", { "--p": share.toFixed(4) }), el("em", {}, percent(share))),
+      ] : []));
     }
     this.heads.forEach((head, i) => head.classList.toggle("now", i + 1 === step));
     this.#keepInSight();
