@@ -9,7 +9,6 @@ from entnet.errors import DataError, EntNetError, ModelFileError
 from entnet.models import EntNet, StoryModel, list_pretrained
 from entnet.text import Vocab, tokenise
 from entnet.tracker import Tracker
-from entnet.tracker import Tracker
 
 __all__ = [
     "ConfigError",
@@ -23,7 +22,6 @@ __all__ = [
     "RaggedBatch",
     "Story",
     "StoryModel",
-    "Tracker",
     "Tracker",
     "TrainConfig",
     "Vocab",
