@@ -10,7 +10,6 @@ the missing word, two tabs, and ten candidates with ``|`` between them.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -162,7 +161,9 @@ class _Reader:
         choices = self._candidates(candidates, query, answer)
         if answer not in choices:
             raise DataError(
-                self.path, number, f"the answer {answer!r} is not among the candidates {candidates!r}"
+                self.path,
+                number,
+                f"the answer {answer!r} is not among the candidates {candidates!r}",
             )
         return CbtQuestion(tuple(self.sentences), query, answer, choices)
 
@@ -179,7 +180,7 @@ def _join(parts: list[str], tokens: set[str]) -> list[str] | None:
     """Join neighbouring parts with ``|`` so that all are tokens and there are ten, or None."""
     longest = max((token.count("|") for token in tokens), default=0) + 1
     # ways[n]: how the first n parts can be joined, by number of candidates
-    ways: list[dict[int, list[str]]] = [{0: []}] + [{} for _ in parts]
+    ways: list[dict[int, list[str]]] = [{0: []}, *({} for _ in parts)]
     for end in range(1, len(parts) + 1):
         for start in range(max(0, end - longest), end):
             candidate = "|".join(parts[start:end])
@@ -213,7 +214,7 @@ def write_cbt(path: Path | str, questions: Iterable[CbtQuestion]) -> int:
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.part")
     try:
-        with io.open(part, "w", encoding="utf-8", newline="\n") as file:
+        with part.open("w", encoding="utf-8", newline="\n") as file:
             count = write_questions(file, questions)
         part.replace(path)
     finally:

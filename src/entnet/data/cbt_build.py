@@ -1,9 +1,9 @@
 """The Children's Book Test built from tagged books.
 
 Every 21 consecutive sentences of a book are tried. A question is made for every distinct word of its kind
-in the 21st sentence that also occurs, as that kind, in the 20 before. Nine more candidates are drawn evenly
-from the distinct words of that kind in the 20 sentences; where these are too few, from common nouns (for
-named entities) and then from words of any kind. Candidates stand in alphabetical order.
+in the 21st sentence that also occurs, as that kind, in the 20 before. Nine more candidates are drawn
+evenly from the distinct words of that kind in the 20 sentences; where these are too few, from common
+nouns (for named entities) and then from words of any kind. Candidates stand in alphabetical order.
 
 Two passes, a book at a time: one for a lexicon, one for the questions. What is drawn depends on the
 seed, the book and the kind alone, so that any number of processes makes the same files.
@@ -18,12 +18,13 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import platformdirs
 
@@ -37,18 +38,21 @@ from entnet.data.cbt import (
     Kind,
     Split,
     cbt_file_name,
+    format_question,
     iterate_cbt,
     write_cbt,
 )
 from entnet.data.cbt_rules import READINGS, Lexicon, Reading, ReadingName, is_any_noun
-from entnet.data.cbt_tags import Book, Sentence, list_books, read_tagged
+from entnet.data.cbt_tags import Book, Sentence, Token, list_books, read_tagged
 from entnet.errors import EntNetError
 from entnet.files import write_atomically
 
 DRAWN: dict[Split, int | None] = {"train": None, "valid": 2000, "test": 2500}
 """Questions kept of all possible ones."""
-_OTHER = len(KINDS)
-"""Where the nouns that fill up named-entity candidates are counted, after the kinds."""
+# Columns of a story's words: those offered for each kind, nouns of any sort, those asked for of each kind.
+_NOUNS = len(KINDS)
+_ASKED = len(KINDS) + 1
+_COLUMNS = 2 * len(KINDS) + 1
 
 
 @dataclass(frozen=True)
@@ -98,7 +102,7 @@ class _Window:
 
     def __init__(self) -> None:
         self.sentences: deque[tuple[str, list[list[str]]]] = deque()
-        self.words: list[dict[str, int]] = [{} for _ in range(len(KINDS) + 1)]
+        self.words: list[dict[str, int]] = [{} for _ in range(_COLUMNS)]
 
     @property
     def full(self) -> bool:
@@ -122,47 +126,64 @@ class _Window:
 
 def book_questions(
     sentences: Iterable[Sentence],
-    kind: Kind,
+    draws: dict[Kind, random.Random],
     reading: Reading,
     lexicon: Lexicon,
-    draw: random.Random,
-) -> Iterator[CbtQuestion]:
-    """All questions of a kind that a book allows, in its order."""
+) -> Iterator[tuple[Kind, CbtQuestion]]:
+    """All questions that a book allows, in its order, each kind with its own source of chance."""
     window = _Window()
-    column = KINDS.index(kind)
+    known: dict[Token, _Use] = {}
     for sentence in sentences:
-        words: list[list[str]] = [[] for _ in range(len(KINDS) + 1)]
-        first: dict[str, int] = {}  # where each word of the kind first stands
+        words: list[list[str]] = [[] for _ in range(_COLUMNS)]
+        first: dict[Kind, dict[str, int]] = {kind: {} for kind in draws}
         for position, token in enumerate(sentence):
-            for of_kind in reading.kinds(token, lexicon):
-                words[KINDS.index(of_kind)].append(token.word)
-            if reading.asks(token, kind, lexicon):
-                first.setdefault(token.word, position)
-            if is_any_noun(token, lexicon):
-                words[_OTHER].append(token.word)
+            use = known.get(token)
+            if use is None:
+                use = known[token] = _use(token, reading, lexicon)
+            for column in use.columns:
+                words[column].append(token.word)
+            for kind in use.asked:
+                if kind in first:
+                    first[kind].setdefault(token.word, position)
         tokens = [token.word for token in sentence]
         if window.full:
-            for answer, position in first.items():
-                candidates = draw_candidates(answer, column, window.words, draw)
-                if candidates is not None:
-                    query = " ".join([*tokens[:position], BLANK, *tokens[position + 1 :]])
-                    yield CbtQuestion(window.texts(), query, answer, candidates)
+            for kind, draw in draws.items():
+                asked_before = window.words[_ASKED + KINDS.index(kind)]
+                for answer, position in first[kind].items():
+                    if answer not in asked_before:
+                        continue
+                    candidates = draw_candidates(answer, kind, window.words, draw)
+                    if candidates is not None:
+                        query = " ".join([*tokens[:position], BLANK, *tokens[position + 1 :]])
+                        yield kind, CbtQuestion(window.texts(), query, answer, candidates)
         window.push(" ".join(tokens), words)
 
 
-def draw_candidates(
-    answer: str, column: int, words: Sequence[dict[str, int]], draw: random.Random
-) -> tuple[str, ...] | None:
-    """The answer and nine more words of the story, in alphabetical order.
+class _Use(NamedTuple):
+    """What a token can be in a question."""
 
-    None if the answer is no word of the story, as this kind, or the story has too few words.
-    """
-    if answer not in words[column]:
-        return None
+    columns: tuple[int, ...]
+    asked: tuple[Kind, ...]
+
+
+def _use(token: Token, reading: Reading, lexicon: Lexicon) -> _Use:
+    offered = reading.kinds(token, lexicon)
+    asked = tuple(kind for kind in offered if reading.asks(token, kind, lexicon))
+    columns = [KINDS.index(kind) for kind in offered]
+    columns += [_ASKED + KINDS.index(kind) for kind in asked]
+    if is_any_noun(token, lexicon):
+        columns.append(_NOUNS)
+    return _Use(tuple(columns), asked)
+
+
+def draw_candidates(
+    answer: str, kind: Kind, words: Sequence[dict[str, int]], draw: random.Random
+) -> tuple[str, ...] | None:
+    """The answer and nine more words of the story, in alphabetical order; None if there are too few."""
     chosen = {answer}
-    pools: list[Iterable[str]] = [words[column]]
-    if KINDS[column] == "NE":
-        pools.append(words[_OTHER])
+    pools: list[Iterable[str]] = [words[KINDS.index(kind)]]
+    if kind == "NE":
+        pools.append(words[_NOUNS])
     pools.append(word for held in words for word in held)
     for pool in pools:
         missing = CANDIDATES - len(chosen)
@@ -178,12 +199,17 @@ def draw_candidates(
 
 def _book_files(book: Book, folder: Path, config: BuildConfig, lexicon: Lexicon) -> dict[Kind, int]:
     """Write a book's questions, a file a kind; how many there are."""
-    sentences = list(read_tagged(book.path))
-    counts: dict[Kind, int] = {}
-    for kind in config.kinds:
-        draw = random.Random(f"{config.seed} {book.name} {kind}")
-        questions = book_questions(sentences, kind, READINGS[config.reading], lexicon, draw)
-        counts[kind] = write_cbt(_part(folder, book, kind), questions)
+    draws = {kind: random.Random(f"{config.seed} {book.name} {kind}") for kind in config.kinds}
+    counts: dict[Kind, int] = dict.fromkeys(config.kinds, 0)
+    with ExitStack() as stack:
+        files = {
+            kind: stack.enter_context(_part(folder, book, kind).open("w", encoding="utf-8"))
+            for kind in config.kinds
+        }
+        sentences = read_tagged(book.path)
+        for kind, question in book_questions(sentences, draws, READINGS[config.reading], lexicon):
+            files[kind].write(format_question(question))
+            counts[kind] += 1
     return counts
 
 
@@ -248,7 +274,7 @@ class _pool:  # noqa: N801 - used as a function
         )
 
     def __enter__(self) -> Callable[[Callable[..., Any], Sequence[Any]], Iterable[Any]]:
-        return self.pool.map if self.pool else map  # type: ignore[return-value]
+        return self.pool.map if self.pool else map
 
     def __exit__(self, *error: object) -> None:
         if self.pool:

@@ -24,9 +24,10 @@ _PREPOSITIONS = frozenset({"IN", "TO"})
 _NO_ENTITY = frozenset({"O", "NUMBER"})
 _NAMES = frozenset({"PERSON", "LOCATION", "ORGANIZATION", "MISC"})
 # Official verb questions never ask for these forms, though "am" and "'s" occur in them.
-_AUXILIARIES = frozenset(
-    "be is are was were been being have has had having do does did done doing".split()
-)
+_BE = {"be", "is", "are", "was", "were", "been", "being"}
+_HAVE = {"have", "has", "had", "having"}
+_DO = {"do", "does", "did", "done", "doing"}
+_AUXILIARIES = frozenset(_BE | _HAVE | _DO)
 
 
 @dataclass(frozen=True)
@@ -112,9 +113,7 @@ def is_capitalised_entity(token: Token, lexicon: Lexicon) -> bool:
 def is_strict_noun(token: Token, lexicon: Lexicon) -> bool:
     """A singular noun in lower-case letters that is never part of an entity in any of the books."""
     word = token.word
-    return (
-        token.tag == "NN" and word.isalpha() and word.islower() and word not in lexicon.entities
-    )
+    return token.tag == "NN" and word.isalpha() and word.islower() and word not in lexicon.entities
 
 
 def is_name(token: Token, lexicon: Lexicon) -> bool:

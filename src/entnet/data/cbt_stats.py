@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from entnet.data.cbt import SPLITS, CbtQuestion, Kind, Split, cbt_file_name, iterate_cbt
@@ -75,11 +75,11 @@ def measure(
         len(seen.candidates),
     )
     if training is not None:
-        stats = FileStats(
-            *(getattr(stats, field.name) for field in fields(stats)[:6]),
-            len(seen.words - training.words),
-            len(seen.candidates - training.candidates),
-            repeated,
+        stats = replace(
+            stats,
+            new_words=len(seen.words - training.words),
+            new_candidates=len(seen.candidates - training.candidates),
+            repeated=repeated,
         )
     return stats, seen
 
@@ -118,9 +118,7 @@ def read_official_stats(path: Path | str) -> dict[Split, FileStats]:
     sections = re.split(r"PROCESSING:", text)[1:]
     if len(sections) != len(SPLITS):
         raise DataError(path, None, f"{len(sections)} files described, expected {len(SPLITS)}")
-    return {
-        split: _parse_section(path, text) for split, text in zip(SPLITS, sections, strict=True)
-    }
+    return {split: _parse_section(path, text) for split, text in zip(SPLITS, sections, strict=True)}
 
 
 def _parse_section(path: Path, text: str) -> FileStats:

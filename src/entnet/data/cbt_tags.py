@@ -50,7 +50,8 @@ def list_books(directory: Path | str) -> list[Book]:
     directory = Path(directory)
     path = directory / "books.tsv"
     try:
-        rows = list(csv.DictReader(path.open(encoding="utf-8"), delimiter="\t"))
+        with path.open(encoding="utf-8") as file:
+            rows = list(csv.DictReader(file, delimiter="\t"))
     except FileNotFoundError as error:
         raise DataError(path, None, "no such file; it lists the tagged books") from error
     except (UnicodeDecodeError, csv.Error) as error:

@@ -4,8 +4,8 @@ A story becomes the windows of five words centred on every place where a candida
 reading, those of the query last. The query is the window round its blank. Words are read in lower case.
 
 A network knows a word if its training books have it often enough. The others are *new*: within a question
-they are numbered from ``len(vocab)`` on, in the order in which they are met, and a network has a few rows of
-its embedding for them. So a name that no training book has is still told apart from the other candidates.
+they are numbered from ``len(vocab)`` on, in the order in which they are met, and a network has a few rows
+of its embedding for them. So a name that no training book has is still told apart from other candidates.
 """
 
 from __future__ import annotations
@@ -75,12 +75,11 @@ class WindowedQuestions:
         return Corpus(
             words=_pad(as_rows(self.windows, self.known, fresh), width),
             story_offsets=self.offsets,
-            question_words=_pad(
-                as_rows(self.query_windows(query_width), self.known, fresh), width
-            ),
+            question_words=_pad(as_rows(self.query_windows(query_width), self.known, fresh), width),
             question_story=np.arange(len(self)),
             question_after=np.diff(self.offsets),
             answers=self.answers.astype(np.int64),
+            unknown_answers=np.full(len(self), False),
             story_keys=as_rows(rows, self.known, fresh),
         )
 
@@ -254,7 +253,9 @@ def load_training(path: Path, least: int = 2) -> tuple[WindowedQuestions, Vocab]
         pass
     encoded, vocab = encode_training(iterate_cbt(path), least)
     part = kept.with_suffix(".part.npz")
-    arrays = {n: getattr(encoded, n) for n in WindowedQuestions.__dataclass_fields__ if n != "known"}
+    arrays = {
+        n: getattr(encoded, n) for n in WindowedQuestions.__dataclass_fields__ if n != "known"
+    }
     np.savez(part, stamp=stamp, vocab=vocab.to_json(), **arrays)
     part.replace(kept)
     return encoded, vocab

@@ -56,7 +56,10 @@ class EpochResult(NamedTuple):
 
 class _Network(ctypes.Structure):
     _fields_ = (
-        *((name, ctypes.c_int64) for name in ("width", "slots", "window", "query", "known", "fresh")),
+        *(
+            (name, ctypes.c_int64)
+            for name in ("width", "slots", "window", "query", "known", "fresh")
+        ),
         *(
             (name, ctypes.c_void_p)
             for name in ("embedding", "story_mask", "gate_mask", "question_mask", "gate_bias")
