@@ -1,6 +1,6 @@
 // The simple network on the Children's Book Test: U = V = 0, W = I, φ the identity, no normalisation, slots
-// tied to a question's candidates, the attention over slots as the answer. A question touches a few hundred of
-// the embedding's rows, so gradients are kept and applied for these alone.
+// tied to a question's candidates, the attention over slots as the answer. A question touches about a hundred
+// of the embedding's rows, so gradients are kept and applied for these alone.
 //
 //   s_t = Σ_i f_i ⊙ e_i            windows, as the candidate (story) and as the gate see them
 //   g_j = σ(s_t·h_j + s_t·w_j + b_j),   h_j ← h_j + g_j s_t,   score_j = q·h_j
@@ -24,7 +24,7 @@ extern "C" {
 // Words below `known` have a row of their own. A word from `known` on is new to the network, and takes one
 // of the `fresh` rows that lie behind: always the same in scoring, another at every reading in training.
 struct CbtNetwork {
-  int64_t width, slots, window, query, known, fresh;
+  int64_t width, window, query, known, fresh;
   float *embedding, *story_mask, *gate_mask, *question_mask, *gate_bias;  // the bias may be null
 };
 
@@ -32,7 +32,7 @@ struct CbtQuestions {
   int64_t count;
   const int64_t* offsets;     // (count + 1) where each question's windows start
   const int32_t* windows;     // (offsets[count], window)
-  const int32_t* candidates;  // (count, slots)
+  const int32_t* candidates;  // (count, 10)
   const int32_t* queries;     // (count, query)
   const int32_t* answers;     // (count) the answer's slot
 };
@@ -52,30 +52,63 @@ struct CbtTraining {
 namespace {
 
 typedef float Lanes __attribute__((vector_size(64), aligned(4)));
+typedef int32_t IntLanes __attribute__((vector_size(64)));
 constexpr int64_t kLanes = 16;
+constexpr int64_t kSlots = 10;  // candidates of a question; a constant, so that loops over them unroll
+
+INLINE Lanes load(const float* from) { return *(const Lanes*)from; }
+INLINE void store(float* to, Lanes value) { *(Lanes*)to = value; }
+
+// Lane j of the result is the sum of the lanes of vectors[j].
+INLINE Lanes sum_each(Lanes* vectors) {
+  const IntLanes even = {0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30};
+  const IntLanes odd = even + 1;
+  for (int64_t left = kLanes; left > 1; left /= 2)
+    for (int64_t i = 0; i < left / 2; ++i) {
+      const Lanes a = vectors[2 * i], b = vectors[2 * i + 1];
+      vectors[i] = __builtin_shuffle(a, b, even) + __builtin_shuffle(a, b, odd);
+    }
+  return vectors[0];
+}
 
 INLINE float dot(const float* a, const float* b, int64_t n) {
   Lanes sum = {};
-  for (int64_t k = 0; k < n; k += kLanes) sum += *(const Lanes*)(a + k) * *(const Lanes*)(b + k);
+  for (int64_t k = 0; k < n; k += kLanes) sum += load(a + k) * load(b + k);
   float total = 0;
   for (int64_t k = 0; k < kLanes; ++k) total += sum[k];
   return total;
 }
 
 INLINE void add(float* to, const float* from, float factor, int64_t n) {
-  for (int64_t k = 0; k < n; k += kLanes) *(Lanes*)(to + k) += factor * *(const Lanes*)(from + k);
+  for (int64_t k = 0; k < n; k += kLanes) store(to + k, load(to + k) + factor * load(from + k));
 }
 
 // to += a ⊙ b
 INLINE void add_product(float* to, const float* a, const float* b, int64_t n) {
-  for (int64_t k = 0; k < n; k += kLanes) *(Lanes*)(to + k) += *(const Lanes*)(a + k) * *(const Lanes*)(b + k);
+  for (int64_t k = 0; k < n; k += kLanes) store(to + k, load(to + k) + load(a + k) * load(b + k));
 }
 
 INLINE void multiply(float* to, const float* by, int64_t n) {
-  for (int64_t k = 0; k < n; k += kLanes) *(Lanes*)(to + k) *= *(const Lanes*)(by + k);
+  for (int64_t k = 0; k < n; k += kLanes) store(to + k, load(to + k) * load(by + k));
 }
 
-INLINE float sigmoid(float x) { return 1.0f / (1.0f + std::exp(-x)); }
+// σ(x), to within a few units in the last place: e^-|x| = 2^n e^r, with a polynomial for e^r.
+INLINE Lanes sigmoid(Lanes x) {
+  const Lanes away = x < 0.0f ? x : -x;
+  const Lanes z = away < -80.0f ? away * 0 - 80.0f : away;
+  const IntLanes n = __builtin_convertvector(z * 1.44269504088896341f - 0.5f, IntLanes);
+  const Lanes whole = __builtin_convertvector(n, Lanes);
+  const Lanes r = (z - whole * 0.693359375f) + whole * 2.12194440e-4f;
+  Lanes p = r * 1.9875691500e-4f + 1.3981999507e-3f;
+  p = p * r + 8.3334519073e-3f;
+  p = p * r + 4.1665795894e-2f;
+  p = p * r + 1.6666665459e-1f;
+  p = p * r + 5.0000001201e-1f;
+  p = p * r * r + r + 1.0f;
+  const Lanes e = p * (Lanes)((n + 127) << 23);
+  const Lanes below = e / (1.0f + e);  // σ(-|x|)
+  return x < 0.0f ? below : 1.0f - below;
+}
 
 struct Random {  // splitmix64
   uint64_t state;
@@ -107,7 +140,7 @@ struct Gradients {
         story_mask(net.window * net.width),
         gate_mask(net.window * net.width),
         question_mask(net.query * net.width),
-        gate_bias(net.slots),
+        gate_bias(kSlots),
         is_touched(net.known + net.fresh) {}
 
   float* row(int32_t word, int64_t width) {
@@ -123,7 +156,7 @@ void open_question(const CbtNetwork& net, const CbtQuestions& data, int64_t numb
   const int64_t first = data.offsets[number];
   work.windows = data.offsets[number + 1] - first;
   work.raw_windows = data.windows + first * net.window;
-  work.raw_candidates = data.candidates + number * net.slots;
+  work.raw_candidates = data.candidates + number * kSlots;
   work.raw_query = data.queries + number * net.query;
 }
 
@@ -131,7 +164,7 @@ void open_question(const CbtNetwork& net, const CbtQuestions& data, int64_t numb
 void choose_rows(const CbtNetwork& net, Work& work, uint64_t shift, const unsigned char* disguised) {
   auto row = [&](int32_t word) -> int32_t {
     if (disguised)
-      for (int64_t j = 0; j < net.slots; ++j)
+      for (int64_t j = 0; j < kSlots; ++j)
         if (disguised[j] && work.raw_candidates[j] == word)
           return (int32_t)(net.known + (shift + net.fresh - 1 - j) % net.fresh);
     if (word < net.known) return word;
@@ -139,20 +172,20 @@ void choose_rows(const CbtNetwork& net, Work& work, uint64_t shift, const unsign
   };
   work.words.resize(work.windows * net.window);
   for (size_t k = 0; k < work.words.size(); ++k) work.words[k] = row(work.raw_windows[k]);
-  work.candidates.resize(net.slots);
-  for (int64_t j = 0; j < net.slots; ++j) work.candidates[j] = row(work.raw_candidates[j]);
+  work.candidates.resize(kSlots);
+  for (int64_t j = 0; j < kSlots; ++j) work.candidates[j] = row(work.raw_candidates[j]);
   work.query.resize(net.query);
   for (int64_t i = 0; i < net.query; ++i) work.query[i] = row(work.raw_query[i]);
 }
 
 // Read a question; keep is null where nothing is dropped.
 INLINE void forward(const CbtNetwork& net, Work& work, const float* keep) {
-  const int64_t d = net.width, m = net.slots, T = work.windows;
+  const int64_t d = net.width, m = kSlots, T = work.windows;
   work.story.assign(T * d, 0);
   work.gate.assign(T * d, 0);
   work.keys.resize(m * d);
   work.question.assign(d, 0);
-  work.gates.resize(T * m);
+  work.gates.resize(T * kLanes);
   work.scores.resize(m);
   for (int64_t t = 0; t < T; ++t) {
     float *story = &work.story[t * d], *gate = &work.gate[t * d];
@@ -176,18 +209,21 @@ INLINE void forward(const CbtNetwork& net, Work& work, const float* keep) {
   if (keep) multiply(work.question.data(), keep, d);
 
   work.memory = work.keys;
+  float *memory = work.memory.data(), *keys = work.keys.data();
+  Lanes bias = {};
+  if (net.gate_bias) std::memcpy(&bias, net.gate_bias, m * sizeof(float));
   for (int64_t t = 0; t < T; ++t) {
     const float *story = &work.story[t * d], *gate = &work.gate[t * d];
-    for (int64_t j = 0; j < m; ++j) {
-      float *h = &work.memory[j * d], *w = &work.keys[j * d];
-      Lanes sum = {};
-      for (int64_t k = 0; k < d; k += kLanes)
-        sum += *(const Lanes*)(gate + k) * (*(const Lanes*)(h + k) + *(const Lanes*)(w + k));
-      float logit = net.gate_bias ? net.gate_bias[j] : 0.0f;
-      for (int64_t k = 0; k < kLanes; ++k) logit += sum[k];
-      const float g = sigmoid(logit);
-      work.gates[t * m + j] = g;
-      add(h, story, g, d);
+    Lanes sums[kLanes] = {};
+    for (int64_t k = 0; k < d; k += kLanes) {
+      const Lanes s = load(gate + k);
+      for (int64_t j = 0; j < m; ++j) sums[j] += s * (load(memory + j * d + k) + load(keys + j * d + k));
+    }
+    const Lanes g = sigmoid(sum_each(sums) + bias);
+    store(&work.gates[t * kLanes], g);
+    for (int64_t k = 0; k < d; k += kLanes) {
+      const Lanes c = load(story + k);
+      for (int64_t j = 0; j < m; ++j) store(memory + j * d + k, load(memory + j * d + k) + g[j] * c);
     }
   }
   for (int64_t j = 0; j < m; ++j) work.scores[j] = dot(work.question.data(), &work.memory[j * d], d);
@@ -209,7 +245,7 @@ double settle(std::vector<float>& scores, int32_t answer, bool& wrong) {
 
 // Gradients of a question's loss; its scores have been settled.
 INLINE void backward(const CbtNetwork& net, Work& work, int32_t answer, const float* keep, Gradients& to) {
-  const int64_t d = net.width, m = net.slots, T = work.windows;
+  const int64_t d = net.width, m = kSlots, T = work.windows;
   work.d_question.assign(d, 0);
   work.d_memory.assign(m * d, 0);
   work.d_keys.assign(m * d, 0);
@@ -221,24 +257,34 @@ INLINE void backward(const CbtNetwork& net, Work& work, int32_t answer, const fl
     add(&work.d_memory[j * d], work.question.data(), error, d);
   }
   float *d_story = work.d_story.data(), *d_gate = work.d_gate.data();
+  float *memory = work.memory.data(), *d_memory = work.d_memory.data(), *d_keys = work.d_keys.data();
+  const float* keys = work.keys.data();
   for (int64_t t = T - 1; t >= 0; --t) {
     const float *story = &work.story[t * d], *gate = &work.gate[t * d];
-    std::memset(d_story, 0, d * sizeof(float));
-    std::memset(d_gate, 0, d * sizeof(float));
-    for (int64_t j = 0; j < m; ++j) {
-      float *h = &work.memory[j * d], *dh = &work.d_memory[j * d], *dw = &work.d_keys[j * d];
-      const float *w = &work.keys[j * d], g = work.gates[t * m + j];
-      const float d_logit = dot(dh, story, d) * g * (1 - g);
-      if (net.gate_bias) to.gate_bias[j] += d_logit;
-      for (int64_t k = 0; k < d; k += kLanes) {
-        const Lanes s = *(const Lanes*)(gate + k), c = *(const Lanes*)(story + k);
-        const Lanes before = *(Lanes*)(h + k) - g * c;  // the memory before this window
-        *(Lanes*)(h + k) = before;
-        *(Lanes*)(d_story + k) += g * *(Lanes*)(dh + k);
-        *(Lanes*)(d_gate + k) += d_logit * (before + *(const Lanes*)(w + k));
-        *(Lanes*)(dh + k) += d_logit * s;
-        *(Lanes*)(dw + k) += d_logit * s;
+    Lanes sums[kLanes] = {};
+    for (int64_t k = 0; k < d; k += kLanes) {
+      const Lanes c = load(story + k);
+      for (int64_t j = 0; j < m; ++j) sums[j] += c * load(d_memory + j * d + k);
+    }
+    const Lanes g = load(&work.gates[t * kLanes]);
+    const Lanes d_logit = sum_each(sums) * g * (1.0f - g);
+    if (net.gate_bias)
+      for (int64_t j = 0; j < m; ++j) to.gate_bias[j] += d_logit[j];
+    for (int64_t k = 0; k < d; k += kLanes) {
+      const Lanes s = load(gate + k), c = load(story + k);
+      Lanes to_story = {}, to_gate = {};
+      for (int64_t j = 0; j < m; ++j) {
+        const int64_t at = j * d + k;
+        const Lanes before = load(memory + at) - g[j] * c;  // the memory before this window
+        const Lanes dh = load(d_memory + at), through = d_logit[j] * s;
+        to_story += g[j] * dh;
+        to_gate += d_logit[j] * (before + load(keys + at));
+        store(memory + at, before);
+        store(d_memory + at, dh + through);
+        store(d_keys + at, load(d_keys + at) + through);
       }
+      store(d_story + k, to_story);
+      store(d_gate + k, to_gate);
     }
     if (keep) multiply(d_story, keep, d), multiply(d_gate, keep, d);
     for (int64_t i = 0; i < net.window; ++i) {
@@ -315,13 +361,16 @@ ENTNET_CLONES void answer(const CbtNetwork& net, Work& work) { forward(net, work
 
 }  // namespace
 
+// Raised when the structures above change; Python refuses a library of another version.
+ENTNET_EXPORT int64_t entnet_cbt_version() { return 2; }
+
 // Read questions in the given order, with an update after every `batch` of them.
 ENTNET_EXPORT void entnet_cbt_train(const CbtNetwork* net, const CbtQuestions* data, CbtTraining* training) {
   Gradients gradients(*net);
   Work work;
   Random random{training->seed};
   work.keep.resize(net->width);
-  std::vector<unsigned char> disguised(net->slots);
+  std::vector<unsigned char> disguised(kSlots);
   const float kept = training->dropout < 1 ? (float)(1 / (1 - training->dropout)) : 0.0f;
   training->loss = 0;
   training->errors = 0;
@@ -344,7 +393,7 @@ ENTNET_EXPORT void entnet_cbt_train(const CbtNetwork* net, const CbtQuestions* d
   }
 }
 
-// Scores (count, slots) of `count` questions from `first` on.
+// Scores (count, 10) of `count` questions from `first` on.
 ENTNET_EXPORT void entnet_cbt_score(const CbtNetwork* net, const CbtQuestions* data, int64_t first, int64_t count,
                                     float* scores) {
   Work work;
@@ -352,6 +401,6 @@ ENTNET_EXPORT void entnet_cbt_score(const CbtNetwork* net, const CbtQuestions* d
     open_question(*net, *data, first + n, work);
     choose_rows(*net, work, 0, nullptr);
     answer(*net, work);
-    std::memcpy(scores + n * net->slots, work.scores.data(), net->slots * sizeof(float));
+    std::memcpy(scores + n * kSlots, work.scores.data(), kSlots * sizeof(float));
   }
 }

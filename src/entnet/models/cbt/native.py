@@ -14,6 +14,7 @@ import torch
 from numpy.typing import NDArray
 
 from entnet.config import EntNetConfig
+from entnet.data.cbt import CANDIDATES
 from entnet.data.cbt_windows import WINDOW, WindowedQuestions, known_words
 from entnet.errors import EntNetError
 from entnet.models.entnet import EntNet
@@ -29,7 +30,7 @@ def simple_config(vocabulary: int, **changes: object) -> EntNetConfig:
     values: dict[str, object] = {
         "vocabulary": vocabulary,
         "sentence_length": WINDOW,
-        "slots": 10,
+        "slots": CANDIDATES,
         "separate_encoders": True,
         "activation": "identity",
         "U": "zero",
@@ -56,10 +57,7 @@ class EpochResult(NamedTuple):
 
 class _Network(ctypes.Structure):
     _fields_ = (
-        *(
-            (name, ctypes.c_int64)
-            for name in ("width", "slots", "window", "query", "known", "fresh")
-        ),
+        *((name, ctypes.c_int64) for name in ("width", "window", "query", "known", "fresh")),
         *(
             (name, ctypes.c_void_p)
             for name in ("embedding", "story_mask", "gate_mask", "question_mask", "gate_bias")
@@ -90,10 +88,15 @@ class _Training(ctypes.Structure):
     )
 
 
+_VERSION = 2
+"""Of the structures above, as native/cbt.cpp has them."""
+
+
 def is_built() -> bool:
-    """Whether the compiled code is at hand."""
+    """Whether the compiled code is at hand, and of this version."""
     loaded = library()
-    return loaded is not None and hasattr(loaded, "entnet_cbt_train")
+    version = getattr(loaded, "entnet_cbt_version", None)
+    return version is not None and version() == _VERSION
 
 
 def _library() -> ctypes.CDLL:
@@ -116,6 +119,7 @@ def is_simple(config: EntNetConfig) -> bool:
         and (config.activation, config.keys, config.output) == ("identity", "story", "slots")
         and (config.encoder, config.separate_masks, config.separate_encoders)
         == ("mask", True, True)
+        and config.slots == CANDIDATES
         and not (config.normalise or config.candidate_bias)
     )
 
@@ -223,7 +227,6 @@ class NativeSimple:
     def _network(self) -> _Network:
         return _Network(
             self.embedding.shape[1],
-            self.config.slots,
             WINDOW,
             self.query_width,
             self.known,
