@@ -7,14 +7,14 @@
 
 namespace ENTNET_ISA {
 
-static StorySpace story_space(const StoryCall& call, int64_t thread, bool fresh) {
-  StorySpace out;
+static ThreadSpace thread_space(const StoryCall& call, int64_t thread, bool fresh) {
+  ThreadSpace out;
   Cutter measure;
-  const int64_t T = call.plan->longest, Q = call.plan->most_questions;
-  cut_story(measure, *call.model, call.net, T, Q, call.training, out);
+  const int64_t N = call.batch->sentences, Q = call.batch->questions, T = call.plan->longest;
+  cut_thread(measure, *call.model, call.net, N, Q, T, call.training, out);
   Buffer* buffer = &call.space->scratch[thread];
   Cutter cut{fresh ? reserve(buffer, measure.at) : buffer->data};
-  cut_story(cut, *call.model, call.net, T, Q, call.training, out);
+  cut_thread(cut, *call.model, call.net, N, Q, T, call.training, out);
   if (!call.training) return out;
   // Laid out once and for all: `stamp` must survive from step to step.
   Cutter kept{call.space->embeddings[thread].data};
@@ -44,20 +44,13 @@ static void keep_embeddings(Workspace* space, const Network& net, int64_t thread
 static void story_thread(void* context, int64_t thread) {
   const FlushDenormals flush;
   StoryCall& call = *static_cast<StoryCall*>(context);
-  StorySpace at = story_space(call, thread, true);
-  Score sum{0.0, 0};
-  EntnetTimes times{};
+  ThreadSpace at = thread_space(call, thread, true);
   if (call.training) {
     fill_zero(at.sums.start, at.sums.size);
     *at.embedding.count = 0;
   }
-  for (int64_t i = call.plan->thread_start[thread]; i < call.plan->thread_start[thread + 1]; ++i) {
-    const Score score = run_story(call, at, call.plan->stories[i], times);
-    sum.loss += score.loss;
-    sum.errors += score.errors;
-  }
-  call.scores[thread] = sum;
-  call.times[thread] = times;
+  call.times[thread] = EntnetTimes{};
+  call.scores[thread] = run_stories(call, at, thread, call.times[thread]);
 }
 
 // Every trained part's gradient goes from the padded sums of a thread to its place.
@@ -94,9 +87,9 @@ static void place_single_slope(const EntnetModel& model, const Network& net, con
 }
 
 // Adds what the other threads summed to the first one's sums and embedding rows.
-static void merge(const StoryCall& call, StorySpace& first) {
+static void merge(const StoryCall& call, ThreadSpace& first) {
   for (int64_t thread = 1; thread < call.plan->threads; ++thread) {
-    const StorySpace other = story_space(call, thread, false);
+    const ThreadSpace other = thread_space(call, thread, false);
     axpy(first.sums.start, 1.0f, other.sums.start, first.sums.size);
     for (int64_t i = 0; i < *other.embedding.count; ++i) {
       const int64_t word = other.embedding.touched[i];
@@ -126,7 +119,7 @@ static Touched place_embeddings(const StoryCall& call, const EmbeddingGradient& 
 static Touched collect(const StoryCall& call, float* out) {
   const EntnetModel& model = *call.model;
   const Network& net = call.net;
-  StorySpace first = story_space(call, 0, false);
+  ThreadSpace first = thread_space(call, 0, false);
   merge(call, first);
   if (!net.keys_per_story) {
     keys_backward(model, net, net.keys, first.sums.key_input, first.sums.keys, first.sums);
@@ -160,9 +153,10 @@ static void train(const EntnetModel* model, const EntnetBatch* batch, const Entn
   const FlushDenormals flush;
   StoryCall call;
   call.model = model, call.batch = batch, call.plan = plan, call.space = space;
-  const double start = seconds_now();
+  Stopwatch watch;
   call.net = pack_network(*model, has_own_keys(*model, *batch), space);
-  const double packed = seconds_now();
+  EntnetTimes times{};
+  watch.lap(times.pack);
   call.training = true;
   call.loss_scale = change->mean_loss ? 1.0f / (float)batch->questions : 1.0f;
   call.predictions = nullptr;
@@ -170,10 +164,11 @@ static void train(const EntnetModel* model, const EntnetBatch* batch, const Entn
   ++space->now;
   run_parallel(plan->threads, story_thread, &call);
   total(call, result);
-  result->times.pack = packed - start;
-  Stopwatch watch(result->times.update);
+  result->times.pack = times.pack;
+  watch.last = seconds_now();
   const Touched touched = collect(call, change->gradients);
   result->gradient_norm = update(*model, *change, touched);
+  watch.lap(result->times.update);
 }
 
 static void evaluate(const EntnetModel* model, const EntnetBatch* batch, const PlanView* plan,

@@ -17,19 +17,27 @@ struct Start {
   const float* common = nullptr;
 };
 
+// The arguments of one tile: C (R x vectors) = start + A B over K.
+struct TileArguments {
+  int64_t K, lda, ldb, ldc, start_stride;
+  const float *a, *b, *start_rows, *start_common;
+  float* c;
+};
+
 template <int R, int C, Layout LAYOUT>
-static __attribute__((noinline)) void tile(int64_t K, const float* a, int64_t lda, const float* b,
-                                           int64_t ldb, float* c, int64_t ldc, Start start) {
+static __attribute__((noinline)) void tile(const TileArguments& t) {
   vec sum[R][C];
+  const float *a = t.a, *b = t.b;
+  const int64_t lda = t.lda, ldb = t.ldb;
 #pragma GCC unroll 32
   for (int r = 0; r < R; ++r) {
 #pragma GCC unroll 8
     for (int j = 0; j < C; ++j) {
-      sum[r][j] = start.rows ? load(start.rows + r * start.stride + j * LANES) : zero();
-      if (start.common) sum[r][j] += load(start.common + j * LANES);
+      sum[r][j] = t.start_rows ? load(t.start_rows + r * t.start_stride + j * LANES) : zero();
+      if (t.start_common) sum[r][j] += load(t.start_common + j * LANES);
     }
   }
-  for (int64_t k = 0; k < K; ++k) {
+  for (int64_t k = 0; k < t.K; ++k) {
     vec right[C];
 #pragma GCC unroll 8
     for (int j = 0; j < C; ++j) right[j] = load(b + j * LANES);
@@ -45,34 +53,44 @@ static __attribute__((noinline)) void tile(int64_t K, const float* a, int64_t ld
 #pragma GCC unroll 32
   for (int r = 0; r < R; ++r)
 #pragma GCC unroll 8
-    for (int j = 0; j < C; ++j) store(c + r * ldc + j * LANES, sum[r][j]);
+    for (int j = 0; j < C; ++j) store(t.c + r * t.ldc + j * LANES, sum[r][j]);
 }
 
-// Tiles of fewer rows than the most that fit are picked by recursion over R.
-template <int R, int C, Layout LAYOUT>
-ENTNET_INLINE void tile_of(int rows, int64_t K, const float* a, int64_t lda, const float* b, int64_t ldb,
-                           float* c, int64_t ldc, const Start& start) {
-  if constexpr (R >= 1) {
-    if (rows == R)
-      tile<R, C, LAYOUT>(K, a, lda, b, ldb, c, ldc, start);
-    else
-      tile_of<R - 1, C, LAYOUT>(rows, K, a, lda, b, ldb, c, ldc, start);
-  }
-}
+using Tile = void (*)(const TileArguments&);
 
+constexpr int MOST_ROWS = 12;
+
+// The tile of so many rows: what fits the registers, at most MOST_ROWS.
 template <int C, Layout LAYOUT>
-static void panel(int64_t M, int64_t K, const float* a, int64_t lda, const float* b, int64_t ldb, float* c,
-                  int64_t ldc, Start start) {
-  constexpr int MOST = ACCUMULATORS / C < 12 ? ACCUMULATORS / C : 12;
+ENTNET_INLINE Tile tile_of(int64_t rows) {
+  constexpr int MOST = ACCUMULATORS / C < MOST_ROWS ? ACCUMULATORS / C : MOST_ROWS;
+#define ENTNET_TILE(R) \
+  case R:              \
+    if constexpr (R <= MOST) return tile<R, C, LAYOUT>; else return nullptr;
+  switch (rows) {
+    ENTNET_TILE(1) ENTNET_TILE(2) ENTNET_TILE(3) ENTNET_TILE(4) ENTNET_TILE(5) ENTNET_TILE(6)
+    ENTNET_TILE(7) ENTNET_TILE(8) ENTNET_TILE(9) ENTNET_TILE(10) ENTNET_TILE(11) ENTNET_TILE(12)
+    default: return nullptr;
+  }
+#undef ENTNET_TILE
+}
+
+// All M rows of one panel, in blocks that differ by at most one row.
+template <int C, Layout LAYOUT>
+ENTNET_INLINE void panel(int64_t M, TileArguments t) {
+  constexpr int MOST = ACCUMULATORS / C < MOST_ROWS ? ACCUMULATORS / C : MOST_ROWS;
   const int64_t blocks = (M + MOST - 1) / MOST;
-  int64_t r = 0;
+  if (blocks == 0) return;
+  const int64_t small = M / blocks, large_blocks = M % blocks;
+  const Tile small_tile = tile_of<C, LAYOUT>(small);
+  const Tile large_tile = large_blocks ? tile_of<C, LAYOUT>(small + 1) : small_tile;
   for (int64_t block = 0; block < blocks; ++block) {
-    const int rows = (int)((M - r + blocks - block - 1) / (blocks - block));  // near-equal blocks
-    Start here = start;
-    if (here.rows) here.rows += r * start.stride;
-    tile_of<MOST, C, LAYOUT>(rows, K, a + (LAYOUT == ROWS ? r * lda : r), lda, b, ldb, c + r * ldc, ldc,
-                             here);
-    r += rows;
+    const bool large = block < large_blocks;
+    const int64_t rows = small + large;
+    (large ? large_tile : small_tile)(t);
+    t.a += LAYOUT == ROWS ? rows * t.lda : rows;
+    t.c += rows * t.ldc;
+    if (t.start_rows) t.start_rows += rows * t.start_stride;
   }
 }
 
@@ -81,21 +99,20 @@ template <Layout LAYOUT>
 static void gemm(int64_t M, int64_t N, int64_t K, const float* a, int64_t lda, const float* b, int64_t ldb,
                  float* c, int64_t ldc, Start start = {}) {
   int64_t left = N / LANES;
-  int64_t panels = (left + PANEL - 1) / PANEL;
-  int64_t at = 0;
-  for (; panels > 0; --panels) {
+  TileArguments t{K, lda, ldb, ldc, start.stride, a, b, start.rows, start.common, c};
+  for (int64_t panels = (left + PANEL - 1) / PANEL; panels > 0; --panels) {
     const int64_t width = (left + panels - 1) / panels;
-    Start here = start;
-    if (here.rows) here.rows += at;
-    if (here.common) here.common += at;
     switch (width) {
-      case 1: panel<1, LAYOUT>(M, K, a, lda, b + at, ldb, c + at, ldc, here); break;
-      case 2: panel<2, LAYOUT>(M, K, a, lda, b + at, ldb, c + at, ldc, here); break;
-      case 3: panel<3, LAYOUT>(M, K, a, lda, b + at, ldb, c + at, ldc, here); break;
+      case 1: panel<1, LAYOUT>(M, t); break;
+      case 2: panel<2, LAYOUT>(M, t); break;
+      case 3: panel<3, LAYOUT>(M, t); break;
       default:
-        if constexpr (PANEL >= 4) panel<4, LAYOUT>(M, K, a, lda, b + at, ldb, c + at, ldc, here);
+        if constexpr (PANEL >= 4) panel<4, LAYOUT>(M, t);
     }
-    at += width * LANES;
+    t.b += width * LANES;
+    t.c += width * LANES;
+    if (t.start_rows) t.start_rows += width * LANES;
+    if (t.start_common) t.start_common += width * LANES;
     left -= width;
   }
 }

@@ -35,7 +35,7 @@ struct AdamStep {
     g = g * scale;
     first = first + take1 * (g - first);
     second = second * keep2 + take2 * g * g;
-    p = p - step * first / (vsqrt(second) * root_correction + epsilon);
+    p = p - step * first * reciprocal(vsqrt(second) * root_correction + epsilon);
   }
 };
 

@@ -24,12 +24,10 @@ void Plan::assign_questions(int64_t story_count, const int64_t* offsets, int64_t
   std::stable_sort(questions.begin(), questions.end(),
                    [&](int64_t a, int64_t b) { return steps[a] < steps[b]; });
   question_start.resize(story_count + 1);
-  most_questions = 0;
   int64_t at = 0;
   for (int64_t s = 0; s < story_count; ++s) {
     question_start[s] = at;
     while (at < count && steps[questions[at]] < offsets[s + 1]) ++at;
-    most_questions = std::max(most_questions, at - question_start[s]);
   }
   question_start[story_count] = at;
 }

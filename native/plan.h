@@ -6,14 +6,13 @@
 
 // A plan as the kernels see it.
 struct PlanView {
-  int64_t threads, longest, most_questions;
+  int64_t threads, longest;
   const int64_t *stories, *thread_start, *questions, *question_start;
 };
 
 struct Plan {
   int64_t threads = 1;
-  int64_t longest = 0;         // sentences
-  int64_t most_questions = 0;  // of a story
+  int64_t longest = 0;                   // sentences of a story
   std::vector<int64_t> stories;          // by thread
   std::vector<int64_t> thread_start;     // (threads + 1) into `stories`
   std::vector<int64_t> questions;        // by story, then by step
@@ -24,8 +23,7 @@ struct Plan {
                    const int64_t* steps, int64_t wanted_threads);
 
   PlanView view() const {
-    return {threads,        longest,          most_questions, stories.data(), thread_start.data(),
-            questions.data(), question_start.data()};
+    return {threads, longest, stories.data(), thread_start.data(), questions.data(), question_start.data()};
   }
 
  private:

@@ -33,24 +33,21 @@ struct Reading {
   float* dq;       // (Q, D)
 };
 
-struct ReadGradients {
-  float *H, *R, *slope;
-};
-
 struct Score {
   double loss;
   int64_t errors;
 };
 
-ENTNET_INLINE float largest(const float* y, int64_t n) {
-  float best = y[0];
-  for (int64_t i = 1; i < n; ++i) best = y[i] > best ? y[i] : best;
-  return best;
+// The largest of n values; the padding up to width becomes -∞.
+ENTNET_INLINE float largest(float* y, int64_t n, int64_t width) {
+  for (int64_t i = n; i < width; ++i) y[i] = -INFINITY;
+  vec most = load(y);
+  for (int64_t i = LANES; i < width; i += LANES) most = vmax(most, load(y + i));
+  return hmax(most);
 }
 
-// y ← softmax(y), the padding set to 0; returns log Σ exp(y − max).
-ENTNET_INLINE float softmax(float* y, int64_t n, int64_t width, float most) {
-  for (int64_t i = n; i < width; ++i) y[i] = -INFINITY;
+// y ← softmax(y), given the largest; returns log Σ exp(y − largest). Padding of -∞ becomes 0.
+ENTNET_INLINE float softmax(float* y, int64_t width, float most) {
   vec sum = zero();
   for (int64_t i = 0; i < width; i += LANES) {
     const vec e = vexp(load(y + i) - splat(most));
@@ -63,22 +60,35 @@ ENTNET_INLINE float softmax(float* y, int64_t n, int64_t width, float most) {
   return logf(total);
 }
 
-ENTNET_INLINE void scores_of_slots(const ReadWeights& p, const float* q, const float* h, float* score) {
-  for (int64_t j = 0; j < p.m; ++j) score[j] = dot(q, h + j * p.D, p.D);
-}
+// out_j = q·h_j
+struct SlotScores {
+  int64_t D;
+  const float *q, *h;
+  float* out;
+
+  template <int G>
+  void go(int64_t j) const {
+    vec sum[G] = {};
+    for (int64_t i = 0; i < D; i += LANES) {
+      const vec qi = load(q + i);
+#pragma GCC unroll 4
+      for (int k = 0; k < G; ++k) sum[k] += load(h + (j + k) * D + i) * qi;
+    }
+    hsums<G>(sum, out + j);
+  }
+};
 
 // Scores of every answer for every question; h[i] is the memory that question i looks at.
 static void read_forward(const ReadWeights& p, const Reading& r, const float* const* h) {
   if (p.over_slots) {
-    for (int64_t i = 0; i < r.Q; ++i) scores_of_slots(p, r.q + i * p.D, h[i], r.y + i * p.A);
+    for (int64_t i = 0; i < r.Q; ++i) by_slots(p.m, SlotScores{p.D, r.q + i * p.D, h[i], r.y + i * p.A});
     return;
   }
   for (int64_t i = 0; i < r.Q; ++i) {
-    float *weight = r.p + i * p.M, *u = r.u + i * p.D;
-    scores_of_slots(p, r.q + i * p.D, h[i], weight);
-    softmax(weight, p.m, p.M, largest(weight, p.m));
-    fill_zero(u, p.D);
-    for (int64_t j = 0; j < p.m; ++j) axpy(u, weight[j], h[i] + j * p.D, p.D);
+    float* weight = r.p + i * p.M;
+    by_slots(p.m, SlotScores{p.D, r.q + i * p.D, h[i], weight});
+    softmax(weight, p.M, largest(weight, p.m, p.M));
+    gemm<ROWS>(1, p.D, p.m, weight, p.M, h[i], p.D, r.u + i * p.D, p.D);
   }
   gemm<ROWS>(r.Q, p.D, p.d, r.u, p.D, p.Ht, p.D, r.z, p.D, Start{r.q, p.D, nullptr});
   for (int64_t i = 0; i < r.Q * p.D; i += p.D)
@@ -98,65 +108,72 @@ static Score score(const ReadWeights& p, const Reading& r, const int64_t* const*
     if (p.allowed)
       for (int64_t a = 0; a < p.answers; ++a)
         if (!p.allowed[a]) y[a] = -INFINITY;
-    const float most = largest(y, p.answers);
+    const float most = largest(y, p.answers, p.A);
     int64_t best = 0;
     while (best + 1 < p.answers && y[best] != most) ++best;
     const float right = y[*answers[i]];
-    out.loss += (double)softmax(y, p.answers, p.A, most) + (double)most - (double)right;
+    out.loss += (double)softmax(y, p.A, most) + (double)most - (double)right;
     out.errors += best != *answers[i];
     if (predictions) *predictions[i] = best;
   }
   return out;
 }
 
-// From softmax(y) to dq and what read_gradient needs, with the gradients of H, R and the slopes.
+// Through p = softmax(score) and u = Σ p_j h_j: from du to the gradient of the scores.
+ENTNET_INLINE void through_attention(const ReadWeights& p, const float* weight, const float* du, const float* h,
+                                     float* dscore) {
+  fill_zero(dscore + p.M - ALIGN, ALIGN);
+  by_slots(p.m, SlotScores{p.D, du, h, dscore});
+  vec sum = zero();
+  for (int64_t j = 0; j < p.M; j += LANES) sum += load(weight + j) * load(dscore + j);
+  const vec mean = splat(hsum(sum));
+  for (int64_t j = 0; j < p.M; j += LANES) store(dscore + j, load(weight + j) * (load(dscore + j) - mean));
+}
+
+// From softmax(y) to dq and what read_gradient and read_weight_gradients need, with that of the slopes.
 static void read_backward(const ReadWeights& p, const Reading& r, const float* const* h,
-                          const int64_t* const* answers, float scale, const ReadGradients& into) {
+                          const int64_t* const* answers, float scale, float* dslope) {
   for (int64_t i = 0; i < r.Q; ++i) {
     float* y = r.y + i * p.A;
     y[*answers[i]] -= 1.0f;
     for (int64_t a = 0; a < p.A; a += LANES) store(y + a, load(y + a) * splat(scale));
   }
   if (!p.over_slots) {
-    gemm_add<COLUMNS>(p.answers, p.D, r.Q, r.y, p.A, r.v, p.D, into.R, p.D);
     gemm<ROWS>(r.Q, p.D, p.answers, r.y, p.A, p.R, p.D, r.dv, p.D);
     for (int64_t i = 0; i < r.Q * p.D; i += p.D)
       for (int64_t k = 0; k < p.D; k += LANES) {
         const vec z = load(r.z + i + k), dv = load(r.dv + i + k);
         const ivec positive = z > zero();
-        store(into.slope + k, load(into.slope + k) + select(positive, zero(), dv * z));
+        store(dslope + k, load(dslope + k) + select(positive, zero(), dv * z));
         store(r.dv + i + k, select(positive, dv, dv * load(p.slope + k)));
       }
-    gemm_add<COLUMNS>(p.d, p.D, r.Q, r.dv, p.D, r.u, p.D, into.H, p.D);
     gemm<ROWS>(r.Q, p.D, p.d, r.dv, p.D, p.H, p.D, r.du, p.D);
   }
   for (int64_t i = 0; i < r.Q; ++i) {
     float *dscore = r.dscore + i * p.M, *dq = r.dq + i * p.D;
+    Start start;
     if (p.over_slots) {
       memcpy(dscore, r.y + i * p.A, (size_t)p.M * sizeof(float));
-      fill_zero(dq, p.D);
     } else {
-      const float* weight = r.p + i * p.M;
-      float mean = 0.0f;
-      for (int64_t j = 0; j < p.m; ++j) {
-        dscore[j] = dot(r.du + i * p.D, h[i] + j * p.D, p.D);
-        mean += weight[j] * dscore[j];
-      }
-      for (int64_t j = 0; j < p.m; ++j) dscore[j] = weight[j] * (dscore[j] - mean);
-      memcpy(dq, r.dv + i * p.D, (size_t)p.D * sizeof(float));
+      through_attention(p, r.p + i * p.M, r.du + i * p.D, h[i], dscore);
+      start = Start{r.dv + i * p.D, p.D, nullptr};
     }
-    for (int64_t j = 0; j < p.m; ++j) axpy(dq, dscore[j], h[i] + j * p.D, p.D);
+    gemm<ROWS>(1, p.D, p.m, dscore, p.M, h[i], p.D, dq, p.D, start);
   }
 }
 
-// dh_j += p_j du + dscore_j q: what question i says about the memory it looked at.
-ENTNET_INLINE void read_gradient(const ReadWeights& p, const Reading& r, int64_t question, float* dh) {
-  const float *q = r.q + question * p.D, *du = r.du + question * p.D;
-  const float *dscore = r.dscore + question * p.M, *weight = r.p + question * p.M;
-  for (int64_t j = 0; j < p.m; ++j) {
-    axpy(dh + j * p.D, dscore[j], q, p.D);
-    if (!p.over_slots) axpy(dh + j * p.D, weight[j], du, p.D);
-  }
+// Gradients of H and R, from all questions at once.
+ENTNET_INLINE void read_weight_gradients(const ReadWeights& p, const Reading& r, float* dH, float* dR) {
+  if (p.over_slots) return;
+  gemm_add<COLUMNS>(p.answers, p.D, r.Q, r.y, p.A, r.v, p.D, dR, p.D);
+  gemm_add<COLUMNS>(p.d, p.D, r.Q, r.dv, p.D, r.u, p.D, dH, p.D);
+}
+
+// dh_j += p_j du + dscore_j q: what questions first … last - 1 say about the memory that they looked at.
+ENTNET_INLINE void read_gradient(const ReadWeights& p, const Reading& r, int64_t first, int64_t last, float* dh) {
+  const int64_t rows = first * p.D, slots = first * p.M, count = last - first;
+  gemm_add<COLUMNS>(p.m, p.D, count, r.dscore + slots, p.M, r.q + rows, p.D, dh, p.D);
+  if (!p.over_slots) gemm_add<COLUMNS>(p.m, p.D, count, r.p + slots, p.M, r.du + rows, p.D, dh, p.D);
 }
 
 }  // namespace ENTNET_ISA

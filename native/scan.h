@@ -34,7 +34,7 @@ struct StoryTrace {
   float* states;  // (T + 1, m, D): the first are the keys
   float* x;       // (T, m, D)
   float* g;       // (T, M)
-  float* n;       // (T, M)
+  float* inverse;  // (T, M): 1 / n, or 1 where (5) is off
 };
 
 struct ScanGradients {
@@ -58,14 +58,6 @@ struct ScanScratch {
 ENTNET_INLINE int64_t sentences_per_block(int64_t m, int64_t D) {
   const int64_t rows = 11200 / D;
   return rows > m ? rows / m : 1;
-}
-
-// Calls work.template go<G>(j) for slots j … j + G - 1, four at a time and then one by one.
-template <typename Work>
-ENTNET_INLINE void by_slots(int64_t m, Work work) {
-  int64_t j = 0;
-  for (; j + 4 <= m; j += 4) work.template go<4>(j);
-  for (; j < m; ++j) work.template go<1>(j);
 }
 
 struct GateArguments {
@@ -95,12 +87,12 @@ ENTNET_INLINE void open_gates(const MemoryWeights& p, const float* h, const floa
   for (int64_t j = 0; j < p.M; j += LANES) store(g + j, sigmoid(load(g + j) + load(p.gate_bias + j)));
 }
 
-// The norm that (5) divides by, from the sum of squares.
-ENTNET_INLINE void norms(const MemoryWeights& p, float* n) {
+// From sums of squares to the inverse of the norms that (5) divides by.
+ENTNET_INLINE void invert_norms(const MemoryWeights& p, float* squares) {
   const vec one = splat(1.0f), floor = splat(p.norm_floor);
   for (int64_t j = 0; j < p.M; j += LANES) {
-    const vec square = load(n + j);
-    store(n + j, vmax(vsqrt(select(square > zero(), square, one)), floor));
+    const vec square = load(squares + j);
+    store(squares + j, one / vmax(vsqrt(select(square > zero(), square, one)), floor));
   }
 }
 
@@ -112,37 +104,44 @@ struct Write {
 
   template <int G>
   void go(int64_t j) const {
-    const int64_t row = j * D;
-    vec square[G] = {};
-    for (int64_t i = 0; i < D; i += LANES) {
-      const vec slopes = load(slope + i);
+    // Copies of the members: the compiler must take it that a store may change those.
+    const int64_t width = D;
+    const float *hj = h + j * D, *xj = x + j * D, *slopes = slope;
+    float* uj = u + j * D;
+    vec square[G] = {}, open[G];
+    for (int k = 0; k < G; ++k) open[k] = splat(g[j + k]);
+    for (int64_t i = 0; i < width; i += LANES) {
+      const vec slope_i = load(slopes + i);
 #pragma GCC unroll 4
       for (int k = 0; k < G; ++k) {
-        const int64_t at = row + k * D + i;
-        const vec xi = load(x + at);
-        const vec c = select(xi > zero(), xi, slopes * xi);
-        const vec ui = load(h + at) + splat(g[j + k]) * c;
+        const int64_t at = k * width + i;
+        const vec xi = load(xj + at);
+        const vec c = select(xi > zero(), xi, slope_i * xi);
+        const vec ui = load(hj + at) + open[k] * c;
         square[k] += ui * ui;
-        store(u + at, ui);
+        store(uj + at, ui);
       }
     }
     hsums<G>(square, squares + j);
   }
 };
 
-// Read one sentence: from memory h to `next`, leaving x, g and n for backward.
+// Read one sentence: from memory h to `next`, leaving x, g and the inverse norms for backward.
 static void step_forward(const MemoryWeights& p, const float* h, const float* candidate, const float* s,
                          const float* w, const float* key_input, bool closed, float* next, float* x,
-                         float* g, float* n) {
+                         float* g, float* inverse) {
   open_gates(p, h, w, s, closed, g);
   gemm<ROWS>(p.m, p.D, p.Ut ? p.d : 0, h, p.D, p.Ut, p.D, x, p.D, Start{key_input, p.D, candidate});
-  fill_zero(n + p.M - ALIGN, ALIGN);
-  by_slots(p.m, Write{p.D, h, x, g, p.slope, next, n});
-  if (!p.normalise) return;
-  norms(p, n);
+  fill_zero(inverse + p.M - ALIGN, ALIGN);
+  by_slots(p.m, Write{p.D, h, x, g, p.slope, next, inverse});
+  if (!p.normalise) {
+    for (int64_t j = 0; j < p.M; j += LANES) store(inverse + j, splat(1.0f));
+    return;
+  }
+  invert_norms(p, inverse);
   for (int64_t j = 0; j < p.m; ++j) {
-    const vec inverse = splat(1.0f / n[j]);
-    for (int64_t i = j * p.D; i < (j + 1) * p.D; i += LANES) store(next + i, load(next + i) * inverse);  // (5)
+    const vec scale = splat(inverse[j]);
+    for (int64_t i = j * p.D; i < (j + 1) * p.D; i += LANES) store(next + i, load(next + i) * scale);  // (5)
   }
 }
 
@@ -153,63 +152,88 @@ static void story_forward(const MemoryWeights& p, const StoryInput& in, const St
   for (int64_t t = 0; t < in.T; ++t)
     step_forward(p, trace.states + t * size, in.candidate + t * p.D, in.gate + t * p.D, in.keys,
                  in.key_input, in.closed && in.closed[t], trace.states + (t + 1) * size,
-                 trace.x + t * size, trace.g + t * p.M, trace.n + t * p.M);
+                 trace.x + t * size, trace.g + t * p.M, trace.inverse + t * p.M);
 }
 
-// From dh' to du, both in dh, and to dx; leaves dg in dlogit, before the sigmoid's derivative.
-struct WriteBackward {
-  const MemoryWeights& p;
-  const float *next, *x, *g, *n;
-  float *dh, *dx, *dlogit, *dcandidate;
-  const ScanGradients& into;
-
-  // h'·dh' for the slots, or 0 where the norm is held up by its floor and so a constant.
-  template <int G>
-  void along_memory(int64_t row, int64_t j, float* out) const {
-    vec sum[G] = {};
-    for (int64_t i = 0; i < p.D; i += LANES)
-#pragma GCC unroll 4
-      for (int k = 0; k < G; ++k) sum[k] += load(next + row + k * p.D + i) * load(dh + row + k * p.D + i);
-    hsums<G>(sum, out);
-    if (p.norm_floor > 0)
-      for (int k = 0; k < G; ++k) out[k] = n[j + k] <= p.norm_floor ? 0.0f : out[k];
-  }
+// h'·dh' for every slot: what (5) takes away from the gradient.
+struct AlongMemory {
+  int64_t D;
+  const float *next, *dh;
+  float* out;
 
   template <int G>
   void go(int64_t j) const {
-    const int64_t row = j * p.D;
-    float along[G] = {};
-    if (p.normalise) along_memory<G>(row, j, along);
-    vec dg[G] = {}, inverse[G], shift[G], open[G];
+    vec sum[G] = {};
+    const float *nextj = next + j * D, *dhj = dh + j * D;
+    for (int64_t i = 0; i < D; i += LANES)
 #pragma GCC unroll 4
-    for (int k = 0; k < G; ++k) {
-      inverse[k] = splat(p.normalise ? 1.0f / n[j + k] : 1.0f);
-      shift[k] = splat(along[k]);
-      open[k] = splat(g[j + k]);
-    }
-    for (int64_t i = 0; i < p.D; i += LANES) {
-      const vec slope = load(p.slope + i);
-      vec dslope = load(into.slope + i), dc_sum = load(dcandidate + i);
-#pragma GCC unroll 4
-      for (int k = 0; k < G; ++k) {
-        const int64_t at = row + k * p.D + i;
-        const vec du = (load(dh + at) - load(next + at) * shift[k]) * inverse[k];
-        const vec xi = load(x + at), dc = open[k] * du;
-        const ivec positive = xi > zero();
-        const vec dxi = select(positive, dc, dc * slope);
-        dg[k] += du * select(positive, xi, slope * xi);
-        dslope += select(positive, zero(), dc * xi);
-        dc_sum += dxi;
-        store(into.key_input + at, load(into.key_input + at) + dxi);
-        store(dx + at, dxi);
-        store(dh + at, du);
-      }
-      store(into.slope + i, dslope);
-      store(dcandidate + i, dc_sum);
-    }
-    hsums<G>(dg, dlogit + j);
+      for (int k = 0; k < G; ++k) sum[k] += load(nextj + k * D + i) * load(dhj + k * D + i);
+    hsums<G>(sum, out + j);
   }
 };
+
+// From dh' to du, both in dh, and to dx; leaves dx·x in `along`, which is g dg.
+struct WriteBackward {
+  int64_t D;
+  const float *next, *x, *g, *inverse, *slope;
+  float *along, *dh, *dx, *dcandidate, *dslope, *dkey_input;
+
+  template <int G>
+  void go(int64_t j) const {
+    // Copies of the members: the compiler must take it that a store may change those.
+    const int64_t width = D, row = j * D;
+    const float *nextj = next + row, *xj = x + row, *slopes = slope;
+    float *dhj = dh + row, *dxj = dx + row, *dkey = dkey_input + row, *dslopes = dslope, *dsum = dcandidate;
+    vec sum[G] = {}, scale[G], shift[G], open[G];
+#pragma GCC unroll 4
+    for (int k = 0; k < G; ++k) {
+      scale[k] = splat(inverse[j + k]);
+      shift[k] = splat(along[j + k]);
+      open[k] = splat(g[j + k]);
+    }
+    for (int64_t i = 0; i < width; i += LANES) {
+      const vec slope_i = load(slopes + i);
+      vec dslope_i = load(dslopes + i), dsum_i = load(dsum + i);
+#pragma GCC unroll 4
+      for (int k = 0; k < G; ++k) {
+        const int64_t at = k * width + i;
+        const vec du = (load(dhj + at) - load(nextj + at) * shift[k]) * scale[k];
+        const vec xi = load(xj + at), dc = open[k] * du;
+        const vec dxi = dc * select(xi > zero(), splat(1.0f), slope_i);
+        sum[k] += dxi * xi;
+        dslope_i += dc * vmin(xi, zero());
+        dsum_i += dxi;
+        store(dkey + at, load(dkey + at) + dxi);
+        store(dxj + at, dxi);
+        store(dhj + at, du);
+      }
+      store(dslopes + i, dslope_i);
+      store(dsum + i, dsum_i);
+    }
+    hsums<G>(sum, along + j);
+  }
+};
+
+// Through (5), (4) and (3) for all slots; leaves in dlogit the gradient of the gates' arguments.
+ENTNET_INLINE void through_write(const MemoryWeights& p, const float* next, const float* x, const float* g,
+                                 const float* inverse, float* dh, float* dx, float* dlogit, float* dcandidate,
+                                 const ScanGradients& into) {
+  fill_zero(dcandidate, p.D);
+  fill_zero(dlogit, p.M);
+  if (p.normalise) by_slots(p.m, AlongMemory{p.D, next, dh, dlogit});
+  // A norm that is held up by its floor is a constant.
+  const float held = p.norm_floor > 0 ? 1.0f / p.norm_floor : INFINITY;
+  for (int64_t j = 0; j < p.M; j += LANES)
+    store(dlogit + j, select(load(inverse + j) >= splat(held), zero(), load(dlogit + j)));
+  by_slots(p.m, WriteBackward{p.D, next, x, g, inverse, p.slope, dlogit, dh, dx, dcandidate, into.slope,
+                              into.key_input});
+  // dℓ = dg g (1 − g), where g dg = dx·x
+  for (int64_t j = 0; j < p.M; j += LANES) {
+    const vec dl = load(dlogit + j) * (splat(1.0f) - load(g + j));
+    store(dlogit + j, dl);
+    store(into.gate_bias + j, load(into.gate_bias + j) + dl);
+  }
+}
 
 // The gate's share: dh += dℓ s and ds += Σ_j dℓ_j (h_j + w_j).
 struct GateBackward {
@@ -219,17 +243,21 @@ struct GateBackward {
 
   template <int G>
   void go(int64_t j) const {
-    for (int64_t i = 0; i < D; i += LANES) {
-      const vec si = load(s + i);
-      vec sum = load(ds + i);
+    const int64_t width = D;
+    const float *hj = h + j * D, *wj = w + j * D, *sentence = s;
+    float *dhj = dh + j * D, *dsentence = ds;
+    vec dl[G];
+    for (int k = 0; k < G; ++k) dl[k] = splat(dlogit[j + k]);
+    for (int64_t i = 0; i < width; i += LANES) {
+      const vec si = load(sentence + i);
+      vec sum = load(dsentence + i);
 #pragma GCC unroll 4
       for (int k = 0; k < G; ++k) {
-        const int64_t at = (j + k) * D + i;
-        const vec dl = splat(dlogit[j + k]);
-        sum += dl * (load(h + at) + load(w + at));
-        store(dh + at, load(dh + at) + dl * si);
+        const int64_t at = k * width + i;
+        sum += dl[k] * (load(hj + at) + load(wj + at));
+        store(dhj + at, load(dhj + at) + dl[k] * si);
       }
-      store(ds + i, sum);
+      store(dsentence + i, sum);
     }
   }
 };
@@ -244,19 +272,12 @@ static void story_backward(const MemoryWeights& p, const StoryInput& in, const S
   int64_t block_end = in.T;
   for (int64_t t = in.T - 1; t >= 0; --t) {
     const int64_t block_start = t / scratch.block * scratch.block;
-    const float *h = trace.states + t * size, *next = h + size, *g = trace.g + t * p.M;
+    const float *h = trace.states + t * size, *next = h + size;
     float* dx = scratch.dx + (t - block_start) * size;
     float* dlogit = scratch.dlogit + t * p.M;
     add_reads(t, dh);
-    fill_zero(into.candidate + t * p.D, p.D);
-    fill_zero(dlogit, p.M);
-    by_slots(p.m, WriteBackward{p, next, trace.x + t * size, g, trace.n + t * p.M, dh, dx, dlogit,
-                                into.candidate + t * p.D, into});
-    for (int64_t j = 0; j < p.M; j += LANES) {
-      const vec open = load(g + j), dl = load(dlogit + j) * open * (splat(1.0f) - open);
-      store(dlogit + j, dl);
-      store(into.gate_bias + j, load(into.gate_bias + j) + dl);
-    }
+    through_write(p, next, trace.x + t * size, trace.g + t * p.M, trace.inverse + t * p.M, dh, dx, dlogit,
+                  into.candidate + t * p.D, into);
     fill_zero(into.gate + t * p.D, p.D);
     by_slots(p.m, GateBackward{p.D, h, in.keys, in.gate + t * p.D, dlogit, dh, into.gate + t * p.D});
     if (p.U) {

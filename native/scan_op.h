@@ -79,7 +79,7 @@ static void cut_scan_space(Cutter& cut, const ScanCall& call, ScanSpace& out) {
   out.trace.states = cut.floats(backward ? (T + 1) * size : 2 * size);
   out.trace.x = cut.floats(backward ? T * size : size);
   out.trace.g = cut.floats(backward ? T * w.M : w.M);
-  out.trace.n = cut.floats(backward ? T * w.M : w.M);
+  out.trace.inverse = cut.floats(backward ? T * w.M : w.M);
   if (!backward) return;
   out.scratch.block = sentences_per_block(w.m, w.D);
   out.scratch.dh = cut.floats(size);
@@ -134,7 +134,7 @@ static void scan_story(const ScanCall& call, const ScanSpace& space, int64_t sto
   const int64_t end = call.plan->question_start[story + 1];
   for (int64_t t = 0; t < in.T && at < end; ++t) {
     step_forward(w, h, in.candidate + t * w.D, in.gate + t * w.D, in.keys, in.key_input,
-                 in.closed && in.closed[t], next, space.trace.x, space.trace.g, space.trace.n);
+                 in.closed && in.closed[t], next, space.trace.x, space.trace.g, space.trace.inverse);
     for (; at < end && a.read_at[call.plan->questions[at]] == a.offsets[story] + t; ++at)
       unpad_rows(a.states + call.plan->questions[at] * w.m * w.d, next, w.m, w.d, w.D);
     float* swap = h;

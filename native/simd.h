@@ -89,6 +89,16 @@ ENTNET_INLINE float hsum(vec v) {
 #endif
 }
 
+ENTNET_INLINE float hmax(vec v) {
+#if defined(__AVX512F__)
+  return _mm512_reduce_max_ps((__m512)v);
+#else
+  float best = v[0];
+  for (int i = 1; i < LANES; ++i) best = v[i] > best ? v[i] : best;
+  return best;
+#endif
+}
+
 // out[0 … 3] = the sums of four vectors, for little more than the price of one.
 ENTNET_INLINE void hsum4(vec a, vec b, vec c, vec d, float* out) {
 #if defined(__AVX512F__)
@@ -128,6 +138,24 @@ ENTNET_INLINE vec vsqrt(vec v) {
   for (int i = 0; i < LANES; ++i) out[i] = sqrtf(v[i]);
   return out;
 #endif
+}
+
+// 1 / x for positive x, to the last bit or two: an estimate, and one step of Newton's method.
+ENTNET_INLINE vec reciprocal(vec x) {
+#if defined(__AVX512F__)
+  const vec guess = (vec)_mm512_rcp14_ps((__m512)x);
+  return guess * (splat(2.0f) - x * guess);
+#else
+  return splat(1.0f) / x;
+#endif
+}
+
+// Calls work.template go<G>(j) for slots j … j + G - 1, four at a time and then one by one.
+template <typename Work>
+ENTNET_INLINE void by_slots(int64_t m, Work work) {
+  int64_t j = 0;
+  for (; j + 4 <= m; j += 4) work.template go<4>(j);
+  for (; j < m; ++j) work.template go<1>(j);
 }
 
 // e^x to about one unit in the last place, 0 below the smallest normal number: 2^n times a polynomial on [-ln 2 / 2, ln 2 / 2].
@@ -174,10 +202,19 @@ ENTNET_INLINE void axpy(float* y, float a, const float* x, int64_t n) {
 
 ENTNET_INLINE void fill_zero(float* p, int64_t n) { memset(p, 0, (size_t)n * sizeof(float)); }
 
-// Copy a row of n floats and pad it with zeros to width.
+// Copy a row of n floats and pad it with zeros to width; rows are too short for memcpy to pay.
 ENTNET_INLINE void pad_row(float* out, const float* in, int64_t n, int64_t width) {
-  memcpy(out, in, (size_t)n * sizeof(float));
-  fill_zero(out + n, width - n);
+  int64_t i = 0;
+  for (; i + LANES <= n; i += LANES) store(out + i, load_any(in + i));
+  if (i < n) store(out + i, load_part(in + i, n - i)), i += LANES;
+  for (; i < width; i += LANES) store(out + i, zero());
+}
+
+// The other way: n floats of a padded row.
+ENTNET_INLINE void unpad_row(float* out, const float* in, int64_t n) {
+  int64_t i = 0;
+  for (; i + LANES <= n; i += LANES) store_any(out + i, load(in + i));
+  if (i < n) store_part(out + i, load(in + i), n - i);
 }
 
 ENTNET_INLINE void pad_rows(float* out, const float* in, int64_t rows, int64_t n, int64_t width) {
@@ -185,7 +222,7 @@ ENTNET_INLINE void pad_rows(float* out, const float* in, int64_t rows, int64_t n
 }
 
 ENTNET_INLINE void unpad_rows(float* out, const float* in, int64_t rows, int64_t n, int64_t width) {
-  for (int64_t i = 0; i < rows; ++i) memcpy(out + i * n, in + i * width, (size_t)n * sizeof(float));
+  for (int64_t i = 0; i < rows; ++i) unpad_row(out + i * n, in + i * width, n);
 }
 
 typedef float quad __attribute__((vector_size(16)));
@@ -208,7 +245,8 @@ ENTNET_INLINE void transpose_block(float* out, int64_t out_width, const float* i
 
 // out[j][i] = in[i][j], each row of out padded with zeros to width; in is rows x columns, dense.
 ENTNET_INLINE void transpose(float* out, const float* in, int64_t rows, int64_t columns, int64_t width) {
-  for (int64_t j = 0; j < columns; ++j) fill_zero(out + j * width + rows, width - rows);
+  for (int64_t j = 0; j < columns; ++j)
+    for (int64_t i = rows / LANES * LANES; i < width; i += LANES) store(out + j * width + i, zero());
   const int64_t whole_rows = rows / 4 * 4, whole_columns = columns / 4 * 4;
   for (int64_t i = 0; i < whole_rows; i += 4)
     for (int64_t j = 0; j < whole_columns; j += 4)

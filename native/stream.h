@@ -12,7 +12,7 @@ static void stream_pack(const EntnetModel* model, Workspace* space) {
 struct StreamSpace {
   float *h, *next, *x, *w, *key_input;  // (m, D)
   float *s, *gate, *candidate;          // (D)
-  float *g, *n;                         // (M)
+  float *g, *inverse;                   // (M)
   Reading reading;                      // of one question
 };
 
@@ -22,7 +22,7 @@ static void cut_stream(Cutter& cut, const Network& net, StreamSpace& out) {
   Reading& r = out.reading;
   float** const rows[] = {&out.s, &out.gate, &out.candidate, &r.q, &r.u, &r.z, &r.v};
   for (float** piece : rows) *piece = cut.floats(net.D);
-  float** const slots[] = {&out.g, &out.n, &r.p};
+  float** const slots[] = {&out.g, &out.inverse, &r.p};
   for (float** piece : slots) *piece = cut.floats(net.M);
   r.y = cut.floats(net.read.A);
   r.Q = 1;
@@ -56,7 +56,7 @@ static void stream_step(const EntnetModel* model, Workspace* space, const int64_
   bool closed = model->close_on_empty != 0;
   for (int64_t l = 0; l < L; ++l) closed = closed && words[l] == 0;
   step_forward(net.memory, at.h, at.candidate, net.gate_mask ? at.gate : at.s, at.w, at.key_input, closed,
-               at.next, at.x, at.g, at.n);
+               at.next, at.x, at.g, at.inverse);
   unpad_rows(after, at.next, net.m, net.d, net.D);
   memcpy(gates, at.g, (size_t)net.m * sizeof(float));
 }
@@ -75,7 +75,7 @@ static void stream_read(const EntnetModel* model, Workspace* space, const int64_
   read_forward(read, r, memories);
   if (read.over_slots) {
     memcpy(r.p, r.y, (size_t)net.M * sizeof(float));
-    softmax(r.p, net.m, net.M, largest(r.p, net.m));
+    softmax(r.p, net.M, largest(r.p, net.m, net.M));
   }
   memcpy(attention, r.p, (size_t)net.m * sizeof(float));
   for (int64_t a = 0; a < read.answers; ++a) scores[a] = read.allowed && !read.allowed[a] ? -INFINITY : r.y[a];

@@ -55,7 +55,8 @@ class NativeEngine:
         return why_not(model_config)
 
     def step(self, batch: RaggedBatch, rate: float) -> BatchResult:
-        self.model.train()
+        if not self.model.training:
+            self.model.train()
         dropout = self.model.config.dropout > 0
         keep = self.model._kept_dimensions(batch) if dropout else None
         self._update.rate = rate
@@ -69,7 +70,8 @@ class NativeEngine:
         return BatchResult(outcome.loss, outcome.errors, batch.questions)
 
     def predict(self, batch: RaggedBatch) -> tuple[Tensor, float]:
-        self.model.eval()
+        if self.model.training:
+            self.model.eval()
         return self.network.evaluate(batch)
 
     def gradient(self, name: str) -> Tensor:

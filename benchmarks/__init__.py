@@ -1,0 +1,1 @@
+"""How fast this package trains, beside plain PyTorch and beside what the machine can do."""
