@@ -9,44 +9,21 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import machine
-from benchmarks.report import chart, table
-from benchmarks.runs import Timing, timed
+from benchmarks.report import chart, table, task_report
+from benchmarks.runs import timed
 from benchmarks.tasks import TASKS
-
-FLOPS_A_SENTENCE = 6 * 20 * 100**2
 
 
 def measure_task(task: int, seconds: float, sgemm: float) -> dict[str, Any]:
     """Plain PyTorch and ours on one task."""
     cores = os.cpu_count() or 1
-    plain = timed("plain", task, 1, cores, seconds)[0].questions_per_second
-    plain_each = total(timed("plain", task, cores, 1, seconds))
-    one = timed("ours", task, 1, cores, seconds / 2)[0]
-    two = timed("ours", task, cores, 1, seconds / 2)
-    best = max(plain, plain_each)
-    together = total(two)
-    per_core = sum(t.sentences_per_second for t in two) / len(two)
-    spent = sum(sum(t.phases.values()) for t in two)
-    return {
-        "data": one.data,
-        "plain_questions_per_second": round(best, 1),
-        "plain_questions_per_second_all_cores": round(plain, 1),
-        "plain_questions_per_second_run_a_core": round(plain_each, 1),
-        "questions_per_second_one_run": round(one.questions_per_second, 1),
-        "questions_per_second_two_runs": round(together, 1),
-        "ratio_one_run": round(one.questions_per_second / best, 2),
-        "ratio_two_runs": round(together / best, 2),
-        "sgemm_share": round(per_core * FLOPS_A_SENTENCE / (sgemm * 1e9), 3),
-        "sentences_per_second_two_runs": round(sum(t.sentences_per_second for t in two), 1),
-        "phases": {
-            phase: round(sum(t.phases[phase] for t in two) / spent, 3) for phase in two[0].phases
-        },
-        "resident_megabytes": round(max(t.resident_megabytes for t in (one, *two)), 1),
-    }
-
-
-def total(timings: list[Timing]) -> float:
-    return sum(t.questions_per_second for t in timings)
+    return task_report(
+        plain_alone={t: timed("plain", task, 1, t, seconds)[0] for t in {1, cores}},
+        plain_each=timed("plain", task, cores, 1, seconds),
+        alone=timed("ours", task, 1, cores, seconds / 2)[0],
+        each=timed("ours", task, cores, 1, seconds / 2),
+        sgemm=sgemm,
+    )
 
 
 def main() -> None:
@@ -54,7 +31,10 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=10.0, help="for each measurement")
     parser.add_argument("--tasks", type=int, nargs="+", default=list(TASKS))
     parser.add_argument("--out", type=Path, default=Path(__file__).parent)
+    parser.add_argument("--data", type=Path, help="where the official files are, if they are")
     options = parser.parse_args()
+    if options.data is not None:
+        os.environ["ENTNET_DATA"] = str(options.data.resolve())
     seconds: float = options.seconds
     report: dict[str, Any] = {"machine": machine.describe(seconds / 2), "tasks": {}}
     sgemm = float(report["machine"]["sgemm_small_gflops"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import resource
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -70,7 +70,10 @@ def our_steps(data: tasks.TaskData, engine: NativeEngine) -> Iterator[tuple[int,
             yield batch.questions, batch.sentences
 
 
-def _work(kind: Kind, task: int, threads: int, seconds: float, start: Any, results: Any) -> None:
+def train_for(
+    kind: Kind, task: int, threads: int, seconds: float, ready: Callable[[], object]
+) -> Timing:
+    """Train for so many seconds in this process; ``ready`` is called when all is warm."""
     torch.set_num_threads(threads)
     torch.manual_seed(1)
     data = tasks.load(task)
@@ -85,7 +88,7 @@ def _work(kind: Kind, task: int, threads: int, seconds: float, start: Any, resul
         next(steps)
     if engine is not None:
         engine.seconds = dict.fromkeys(engine.seconds, 0.0)
-    start.wait()
+    ready()
     began = time.perf_counter()
     questions = sentences = 0
     while time.perf_counter() - began < seconds:
@@ -95,7 +98,11 @@ def _work(kind: Kind, task: int, threads: int, seconds: float, start: Any, resul
     elapsed = time.perf_counter() - began
     resident = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     phases = {} if engine is None else engine.seconds
-    results.put(Timing(questions, sentences, elapsed, data.source, resident, phases))
+    return Timing(questions, sentences, elapsed, data.source, resident, phases)
+
+
+def _work(kind: Kind, task: int, threads: int, seconds: float, start: Any, results: Any) -> None:
+    results.put(train_for(kind, task, threads, seconds, start.wait))
 
 
 def timed(kind: Kind, task: int, processes: int, threads: int, seconds: float) -> list[Timing]:

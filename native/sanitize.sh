@@ -14,10 +14,16 @@ case $(uname -m) in
     kernels="baseline avx2 avx512" ;;
 esac
 
+# Compiles in the background; `wait_all` fails if one of them failed.
+jobs=""
 compile() {
   name=$1
   shift
-  "$CXX" $flags "$@" -c -o "$out/$name.o"
+  "$CXX" $flags "$@" -c -o "$out/$name.o" &
+  jobs="$jobs $!"
+}
+wait_all() {
+  for job in $jobs; do wait "$job"; done
 }
 
 for kernel in $kernels; do
@@ -29,6 +35,7 @@ for kernel in $kernels; do
   compile "kernel_$kernel" $options "-DENTNET_ISA=$kernel" kernel.cpp
 done
 for source in library plan pool test_driver; do compile "$source" "$source.cpp"; done
+wait_all
 "$CXX" $flags "$out"/*.o -o "$out/test_driver" -lpthread
 # Threads of the pool wait for work until the process ends; what they hold is no leak.
 "$out/test_driver"
