@@ -65,22 +65,45 @@ class WindowedQuestions:
             self.queries[:, middle - width // 2 : middle + (width + 1) // 2]
         )
 
-    def corpus(self, fresh: int, query_width: int = WINDOW, length: int | None = None) -> Corpus:
+    def corpus(
+        self,
+        fresh: int,
+        query_width: int = WINDOW,
+        draw: np.random.Generator | None = None,
+        disguise: float = 0.0,
+    ) -> Corpus:
         """The same questions as stories, a window a sentence, for networks that read those.
 
-        New words become the fresh rows behind the known ones, in order.
+        New words take the ``fresh`` rows behind the known ones: in order, or, where there is a source of
+        chance, from anywhere on. With it, ``disguise`` is how often a candidate is read as a new word.
         """
-        width = max(WINDOW, query_width, length or 0)
-        rows = self.candidates.astype(np.int64)
+        width = max(WINDOW, query_width)
+        story = np.repeat(np.arange(len(self)), np.diff(self.offsets))
+        shift = np.zeros(len(self), dtype=np.int64)
+        words = [self.windows, self.query_windows(query_width), self.candidates]
+        owner = [story, np.arange(len(self)), np.arange(len(self))]
+        if draw is not None and fresh:
+            shift = draw.integers(0, fresh, len(self))
+        rows = [
+            as_rows(part, self.known, fresh, shift[of][:, None])
+            for part, of in zip(words, owner, strict=True)
+        ]
+        if draw is not None and fresh and disguise:
+            hidden = draw.random(self.candidates.shape) < disguise
+            for part, of, out in zip(words, owner, rows, strict=True):
+                for slot in range(self.candidates.shape[1]):
+                    same = (part == self.candidates[of, slot][:, None]) & hidden[of, slot][:, None]
+                    spare = self.known + (shift[of] + fresh - 1 - slot) % fresh
+                    np.copyto(out, np.broadcast_to(spare[:, None], out.shape), where=same)
         return Corpus(
-            words=_pad(as_rows(self.windows, self.known, fresh), width),
+            words=_pad(rows[0], width),
             story_offsets=self.offsets,
-            question_words=_pad(as_rows(self.query_windows(query_width), self.known, fresh), width),
+            question_words=_pad(rows[1], width),
             question_story=np.arange(len(self)),
             question_after=np.diff(self.offsets),
             answers=self.answers.astype(np.int64),
             unknown_answers=np.full(len(self), False),
-            story_keys=as_rows(rows, self.known, fresh),
+            story_keys=rows[2],
         )
 
 

@@ -30,6 +30,7 @@ def simple_config(vocabulary: int, **changes: object) -> EntNetConfig:
     values: dict[str, object] = {
         "vocabulary": vocabulary,
         "sentence_length": WINDOW,
+        "memory_limit": None,
         "slots": CANDIDATES,
         "separate_encoders": True,
         "activation": "identity",

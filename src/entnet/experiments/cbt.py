@@ -1,0 +1,249 @@
+"""Table 4 of the paper: the Children's Book Test, run, reported and drawn.
+
+A finished run is a line of results/table4.jsonl and is never done again. Accuracies are shares of
+questions, 0 to 1, as in the paper.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from entnet.data.cbt import SPLITS, Kind, cbt_file_name
+from entnet.data.cbt_build import default_directory
+from entnet.data.sources import data_root
+from entnet.errors import EntNetError
+from entnet.experiments.cbt_systems import SYSTEMS, CbtData, System, run_system
+from entnet.experiments.results import add_result, read_results, results_path
+
+Line = dict[str, Any]
+
+TABLE = "table4"
+TABLE_KINDS: tuple[Kind, ...] = ("NE", "CN")
+PAPER: dict[str, dict[Kind, float]] = {
+    "corpus-frequency": {"NE": 0.120, "CN": 0.158},
+    "context-frequency": {"NE": 0.299, "CN": 0.281},
+    "kneser-ney-cache": {"NE": 0.439, "CN": 0.577},
+    "lstm": {"NE": 0.418, "CN": 0.560},
+    "window-lstm": {"NE": 0.436, "CN": 0.582},
+    "entnet-general": {"NE": 0.484, "CN": 0.540},
+    "entnet-simple": {"NE": 0.616, "CN": 0.588},
+    "memnn": {"NE": 0.493, "CN": 0.554},
+    "memnn-self": {"NE": 0.666, "CN": 0.630},
+}
+"""Published test accuracies, on the official questions; the frequencies are those of the test's makers."""
+PAPER_ONLY: dict[str, dict[Kind, float]] = {
+    "AS Reader": {"NE": 0.686, "CN": 0.634},
+    "GA Reader": {"NE": 0.690, "CN": 0.639},
+    "EpiReader": {"NE": 0.697, "CN": 0.674},
+    "AoA Reader": {"NE": 0.720, "CN": 0.694},
+    "NSE": {"NE": 0.732, "CN": 0.714},
+}
+"""Systems that read a story many times, which are not run here."""
+
+
+def find_questions(directory: Path | str | None = None) -> Path:
+    """Where questions are: as given, else the official ones, else those that were built."""
+    if directory is not None:
+        return Path(directory)
+    official = data_root() / "cbt" / "data"
+    for place in (official, default_directory()):
+        if (place / cbt_file_name("NE", "train")).is_file():
+            return place
+    raise EntNetError(
+        "no questions of the Children's Book Test; `entnet data build-cbt` builds them from tagged "
+        "books, `entnet data download cbt` fetches the official ones"
+    )
+
+
+def reproduce_table4(
+    results: Path = Path("results"),
+    runs: Path = Path("runs/cbt"),
+    seeds: Sequence[int] | None = None,
+    systems: Sequence[str] | None = None,
+    kinds: Sequence[Kind] = TABLE_KINDS,
+    directory: Path | None = None,
+    tell: Any = print,
+) -> list[Line]:
+    """Run every system on named entities and common nouns, and return the lines of all runs.
+
+    ``seeds`` replaces the seeds of those systems that have several.
+    """
+    place = find_questions(directory)
+    for kind in kinds:
+        for split in SPLITS:
+            if not (place / cbt_file_name(kind, split)).is_file():
+                raise EntNetError(f"{place / cbt_file_name(kind, split)}: no such file")
+    path = results_path(results, TABLE)
+    lines: list[Line] = []
+    for kind in kinds:
+        data = CbtData(place, kind)
+        for system in _chosen(systems):
+            for seed in _seeds(system, seeds):
+                lines.append(_run(system, data, seed, runs, path, tell))
+    return lines
+
+
+def _chosen(names: Sequence[str] | None) -> list[System]:
+    for name in names or ():
+        if name not in SYSTEMS:
+            raise EntNetError(f"no system {name!r}; there are {', '.join(SYSTEMS)}")
+    return [SYSTEMS[name] for name in names or SYSTEMS]
+
+
+def _seeds(system: System, seeds: Sequence[int] | None) -> Sequence[int]:
+    return seeds if seeds and len(system.seeds) > 1 else system.seeds
+
+
+def _run(system: System, data: CbtData, seed: int, runs: Path, path: Path, tell: Any) -> Line:
+    for line in read_results(path):
+        if (line["task"], line["variant"], line["seed"]) == (data.kind, system.name, seed):
+            return line
+    line = {"table": TABLE, "task": data.kind, "variant": system.name, "seed": seed}
+    line |= run_system(system, data, seed, runs, tell)
+    add_result(path, line)
+    tell(
+        f"{data.kind} {system.name} {seed}: validation {line['valid']:.4f}, test {line['test']:.4f}"
+    )
+    return line
+
+
+# The report.
+
+
+def half_width(accuracy: float, questions: int) -> float:
+    """Half of the 95% interval of a share, by the normal approximation."""
+    return 1.96 * math.sqrt(accuracy * (1 - accuracy) / questions)
+
+
+def details(results: Path = Path("results")) -> dict[str, dict[str, Line]]:
+    """Every figure of the table: the run chosen on validation, its interval, all seeds, the paper's."""
+    lines = [line for line in read_results(results_path(results, TABLE)) if line["table"] == TABLE]
+    found: dict[str, dict[str, Line]] = {}
+    for name in SYSTEMS:
+        for kind in TABLE_KINDS:
+            mine = [line for line in lines if (line["variant"], line["task"]) == (name, kind)]
+            if not mine:
+                continue
+            best = max(mine, key=lambda line: line["valid"])
+            tests = [line["test"] for line in mine]
+            found.setdefault(name, {})[kind] = {
+                "accuracy": best["test"],
+                "valid": best["valid"],
+                "interval": half_width(best["test"], best["test_questions"]),
+                "mean": statistics.fmean(tests),
+                "sd": statistics.stdev(tests) if len(tests) > 1 else 0.0,
+                "seeds": len(tests),
+                "questions": best["questions"],
+                "paper": PAPER.get(name, {}).get(kind),
+            }
+    return found
+
+
+def report(results: Path = Path("results")) -> dict[str, dict[str, float]]:
+    """Test accuracies: ``{"entnet-simple": {"NE": …, "CN": …}, …}``."""
+    return {
+        name: {kind: cell["accuracy"] for kind, cell in kinds.items()}
+        for name, kinds in details(results).items()
+    }
+
+
+def figures(results: Path = Path("results")) -> dict[str, Any]:
+    """The table for programs, by its name; under "detail" all that ``details`` gives."""
+    found = details(results)
+    return {TABLE: {**report(results), "detail": found}} if found else {}
+
+
+def render_markdown(results: Path = Path("results")) -> str:
+    """The table beside the published figures, or nothing where there are no results."""
+    found = details(results)
+    if not found:
+        return ""
+    rebuilt = any(
+        cell["questions"] == "rebuilt" for kinds in found.values() for cell in kinds.values()
+    )
+    told = (
+        "**The questions are rebuilt** from the benchmark's books by its published procedure; published "
+        "figures are on the official questions. "
+        if rebuilt
+        else ""
+    )
+    rows = [
+        f"{told}Test accuracy of the run chosen on validation, ± half of the 95% interval "
+        "(2,500 questions); in brackets mean ± deviation over seeds.",
+        "",
+        "| system | NE | published | CN | published |",
+        "|---|---|---|---|---|",
+    ]
+    for title, single in (("*read once*", True), ("*read again for the question*", False)):
+        names = [name for name in found if SYSTEMS[name].single_pass == single]
+        if names:
+            rows.append(f"| {title} | | | | |")
+        rows += [f"| {SYSTEMS[name].title} | {_cells(found[name], name)} |" for name in names]
+    for name, paper in PAPER_ONLY.items():
+        rows.append(f"| {name} | – | {_share(paper['NE'])} | – | {_share(paper['CN'])} |")
+    return "\n".join(rows) + "\n"
+
+
+def _cells(kinds: dict[str, Line], name: str) -> str:
+    parts = []
+    for kind in TABLE_KINDS:
+        cell = kinds.get(kind)
+        paper = PAPER.get(name, {}).get(kind)
+        parts += ["–" if cell is None else _cell(cell), "–" if paper is None else _share(paper)]
+    return " | ".join(parts)
+
+
+def _cell(cell: Line) -> str:
+    text = f"**{_share(cell['accuracy'])}** ± {_share(cell['interval'])}"
+    if cell["seeds"] > 1:
+        text += f" ({_share(cell['mean'])} ± {_share(cell['sd'])}, {cell['seeds']} seeds)"
+    return text
+
+
+def _share(value: float) -> str:
+    return f"{value:.3f}".removeprefix("0")
+
+
+def plot_table4(path: Path, results: Path = Path("results")) -> None:
+    """Draw the table: a bar a system and kind with its interval, the published figure as a line."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise EntNetError("plots need matplotlib: pip install 'entnet[plots]'") from error
+    found = details(results)
+    if not found:
+        raise EntNetError(f"{results}: no runs of {TABLE} to draw")
+    names = list(found)[::-1]
+    figure = Figure(figsize=(8.5, 0.5 * len(names) + 1.2), layout="constrained")
+    axes = figure.add_subplot()
+    for kind, shift, colour in (("NE", 0.2, "#1b7f5c"), ("CN", -0.2, "#9fb8ae")):
+        cells = [(n, found[name][kind]) for n, name in enumerate(names) if kind in found[name]]
+        axes.barh(
+            [n + shift for n, _ in cells],
+            [cell["accuracy"] for _, cell in cells],
+            0.36,
+            xerr=[cell["interval"] for _, cell in cells],
+            color=colour,
+            ecolor="#555555",
+            label=f"{kind}, ours",
+        )
+        published = [(n + shift, cell["paper"]) for n, cell in cells if cell["paper"] is not None]
+        axes.plot(
+            [x for _, x in published],
+            [y for y, _ in published],
+            "|",
+            color="#c0392b",
+            markersize=11,
+            markeredgewidth=2,
+            label="published, official questions" if kind == "NE" else None,
+        )
+    axes.set_yticks(range(len(names)), [SYSTEMS[name].title for name in names])
+    axes.set_xlabel("test accuracy")
+    axes.set_xlim(0, 1)
+    axes.legend(frameon=False, fontsize="small", loc="lower right")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=90, metadata={"Software": None} if path.suffix == ".png" else None)
