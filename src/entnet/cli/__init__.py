@@ -10,6 +10,7 @@ from rich.markup import escape
 from entnet.cli import (
     ask,
     data,
+    data_cbt,
     demo,
     evaluate,
     generate,
@@ -32,7 +33,20 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-for verb in (demo, ask, inspect, serve, train, evaluate, reproduce, report, models, data, generate):
+for verb in (
+    demo,
+    ask,
+    inspect,
+    serve,
+    train,
+    evaluate,
+    reproduce,
+    report,
+    models,
+    data,
+    data_cbt,
+    generate,
+):
     verb.register(app)
 
 

@@ -11,7 +11,7 @@ import typer
 
 from entnet.cli.common import console, error_console, parse_settings, warn
 from entnet.errors import EntNetError
-from entnet.experiments import gridworld
+from entnet.experiments import cbt, gridworld
 from entnet.experiments.display import LiveDisplay, PlainLines, best_by_task
 from entnet.experiments.preset import load_preset, preset_names
 from entnet.experiments.results import results_path
@@ -25,8 +25,10 @@ Engine = Literal["local", "ray"]
 OTHERS: dict[str, Callable[..., object]] = {
     "table1a": gridworld.reproduce_table1a,
     "table1b": gridworld.reproduce_table1b,
+    "table4": cbt.reproduce_table4,
 }
 """Tables with a way of running of their own."""
+_FOLDERS = {"table1a": "gridworld", "table1b": "gridworld", "table4": "cbt"}
 
 KNOWN = ", ".join([*preset_names(), *OTHERS])
 
@@ -82,7 +84,7 @@ def reproduce(
         if meaningless or engine != "local":
             raise EntNetError(f"{table} takes --seeds, --runs and --results only")
         chosen = {"seeds": _numbers(seeds, "--seeds")} if seeds else {}
-        OTHERS[table](results=results or Path("results"), runs=runs / "gridworld", **chosen)
+        OTHERS[table](results=results or Path("results"), runs=runs / _FOLDERS[table], **chosen)
         return
     if table not in preset_names():
         raise EntNetError(f"no table {table!r}; there are {KNOWN}")

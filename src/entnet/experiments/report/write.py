@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from entnet.experiments import gridworld
+from entnet.experiments import cbt, gridworld
 from entnet.experiments.report.figures import all_tables
 from entnet.experiments.report.markdown import (
     image_line,
@@ -36,6 +36,12 @@ CHAPTERS = (
         gridworld.report,
         gridworld.render_markdown,
         {"table1b-lengths.png": ("table1b", gridworld.plot_generalisation)},
+    ),
+    Chapter(
+        "The Children's Book Test: table 4",
+        cbt.figures,
+        cbt.render_markdown,
+        {"table4.png": ("table4", cbt.plot_table4)},
     ),
 )
 """The experiments besides bAbI."""

@@ -1,0 +1,89 @@
+"""``entnet data build-cbt``"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal, cast
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+from entnet.cli.common import JsonOption, console, error_console, print_json
+from entnet.cli.data import DirectoryOption, data_app
+from entnet.data import sources
+from entnet.data.cbt import KINDS, Kind
+from entnet.data.cbt_build import BuildConfig, build_cbt, default_directory
+from entnet.data.cbt_stats import measure_kind, read_official_stats, stats_markdown
+from entnet.errors import EntNetError
+
+ReadingChoice = Literal["entities", "capitalised", "names"]
+
+
+def register(app: typer.Typer) -> None:
+    """The verb belongs to ``entnet data``."""
+    data_app.command("build-cbt")(build)
+
+
+def build(
+    tagged: Annotated[
+        Path | None,
+        typer.Argument(help="Folder of tagged books with books.tsv; else cbt/tagged in the data."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Where to put the questions; else the user's cache.")
+    ] = None,
+    kinds: Annotated[str, typer.Option(help="Which of NE, CN, V, P.")] = "NE,CN",
+    seed: Annotated[int, typer.Option(help="Draws candidates and samples.")] = 1,
+    reading: Annotated[
+        ReadingChoice, typer.Option(help="What counts as a word of a kind; see docs/cbt.md.")
+    ] = "entities",
+    jobs: Annotated[int, typer.Option(help="Processes.", min=1)] = 2,
+    stats: Annotated[
+        bool, typer.Option("--stats", help="Also print counts beside the official ones.")
+    ] = False,
+    directory: DirectoryOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Build questions of the Children's Book Test from tagged books, in the official format.
+
+    [bold]Example:[/] entnet data build-cbt --kinds NE,CN,V,P --stats
+
+    A tagged book is a file of lines `token, tab, part of speech, tab, entity label`, a blank line after
+    each sentence; books.tsv beside the books says which are for training, validation and test.
+    """
+    config = BuildConfig(seed=seed, reading=reading, kinds=_kinds(kinds))
+    place = tagged or sources.data_root(directory) / "cbt" / "tagged"
+    target = out or default_directory()
+    columns = ("{task.description}", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=error_console) as bar:
+        task = bar.add_task("books", total=None)
+        about = build_cbt(
+            place, target, config, jobs, lambda n, total: bar.update(task, completed=n, total=total)
+        )
+    if as_json:
+        print_json({**about, "directory": str(target)})
+    else:
+        for name, count in about["questions"].items():
+            console.print(f"{name:8} {count:>8,} of {about['possible'][name]:,} possible questions")
+        console.print(
+            f"built in {about['seconds']:.0f} s; the files are in {target}", soft_wrap=True
+        )
+    if stats:
+        console.print(_stats(target, config.kinds, sources.data_root(directory)), soft_wrap=True)
+
+
+def _kinds(text: str) -> tuple[Kind, ...]:
+    wanted = [part.strip().upper() for part in text.split(",") if part.strip()]
+    unknown = [kind for kind in wanted if kind not in KINDS]
+    if unknown or not wanted:
+        raise EntNetError(f"--kinds takes some of {', '.join(KINDS)}, not {text!r}")
+    return tuple(cast("Kind", kind) for kind in dict.fromkeys(wanted))
+
+
+def _stats(target: Path, kinds: tuple[Kind, ...], root: Path) -> str:
+    official = {
+        kind: read_official_stats(path)
+        for kind in kinds
+        if (path := root / "cbt" / "stats" / f"stats_{kind}.txt").is_file()
+    }
+    return stats_markdown({kind: measure_kind(target, kind) for kind in kinds}, official)
