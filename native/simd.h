@@ -225,22 +225,29 @@ ENTNET_INLINE void unpad_rows(float* out, const float* in, int64_t rows, int64_t
   for (int64_t i = 0; i < rows; ++i) unpad_row(out + i * n, in + i * width, n);
 }
 
+// Clang has no __builtin_shuffle, and GCC before version 12 no __builtin_shufflevector.
+#if defined(__clang__)
+#define ENTNET_PICK(a, b, i, j, k, l) __builtin_shufflevector(a, b, i, j, k, l)
+#else
+typedef int32_t picks __attribute__((vector_size(16)));
+#define ENTNET_PICK(a, b, i, j, k, l) __builtin_shuffle(a, b, picks{i, j, k, l})
+#endif
+
 typedef float quad __attribute__((vector_size(16)));
 typedef float quad_u __attribute__((vector_size(16), aligned(4), may_alias));
 
 // out[j][i] = in[i][j] for a block of 4 x 4.
 ENTNET_INLINE void transpose_block(float* out, int64_t out_width, const float* in, int64_t in_width) {
-  typedef int32_t pick __attribute__((vector_size(16)));
   quad r[4];
   for (int i = 0; i < 4; ++i) r[i] = *reinterpret_cast<const quad_u*>(in + i * in_width);
-  const quad low01 = __builtin_shuffle(r[0], r[1], pick{0, 4, 1, 5});
-  const quad low23 = __builtin_shuffle(r[2], r[3], pick{0, 4, 1, 5});
-  const quad high01 = __builtin_shuffle(r[0], r[1], pick{2, 6, 3, 7});
-  const quad high23 = __builtin_shuffle(r[2], r[3], pick{2, 6, 3, 7});
-  *reinterpret_cast<quad_u*>(out) = __builtin_shuffle(low01, low23, pick{0, 1, 4, 5});
-  *reinterpret_cast<quad_u*>(out + out_width) = __builtin_shuffle(low01, low23, pick{2, 3, 6, 7});
-  *reinterpret_cast<quad_u*>(out + 2 * out_width) = __builtin_shuffle(high01, high23, pick{0, 1, 4, 5});
-  *reinterpret_cast<quad_u*>(out + 3 * out_width) = __builtin_shuffle(high01, high23, pick{2, 3, 6, 7});
+  const quad low01 = ENTNET_PICK(r[0], r[1], 0, 4, 1, 5);
+  const quad low23 = ENTNET_PICK(r[2], r[3], 0, 4, 1, 5);
+  const quad high01 = ENTNET_PICK(r[0], r[1], 2, 6, 3, 7);
+  const quad high23 = ENTNET_PICK(r[2], r[3], 2, 6, 3, 7);
+  *reinterpret_cast<quad_u*>(out) = ENTNET_PICK(low01, low23, 0, 1, 4, 5);
+  *reinterpret_cast<quad_u*>(out + out_width) = ENTNET_PICK(low01, low23, 2, 3, 6, 7);
+  *reinterpret_cast<quad_u*>(out + 2 * out_width) = ENTNET_PICK(high01, high23, 0, 1, 4, 5);
+  *reinterpret_cast<quad_u*>(out + 3 * out_width) = ENTNET_PICK(high01, high23, 2, 3, 6, 7);
 }
 
 // out[j][i] = in[i][j], each row of out padded with zeros to width; in is rows x columns, dense.
