@@ -26,6 +26,8 @@ extern "C" {
 struct CbtNetwork {
   int64_t width, window, query, known, fresh;
   float *embedding, *story_mask, *gate_mask, *question_mask, *gate_bias;  // the bias may be null
+  // AdaGrad's sums of squared gradients, like the parameters; null for plain gradient descent.
+  float *embedding_squares, *story_squares, *gate_squares, *question_squares, *bias_squares;
 };
 
 struct CbtQuestions {
@@ -61,12 +63,19 @@ INLINE void store(float* to, Lanes value) { *(Lanes*)to = value; }
 
 // Lane j of the result is the sum of the lanes of vectors[j].
 INLINE Lanes sum_each(Lanes* vectors) {
+#if !defined(__clang__)
   const IntLanes even = {0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30};
   const IntLanes odd = even + 1;
+#endif
   for (int64_t left = kLanes; left > 1; left /= 2)
     for (int64_t i = 0; i < left / 2; ++i) {
       const Lanes a = vectors[2 * i], b = vectors[2 * i + 1];
+#if defined(__clang__)
+      vectors[i] = __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30) +
+                   __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+#else
       vectors[i] = __builtin_shuffle(a, b, even) + __builtin_shuffle(a, b, odd);
+#endif
     }
   return vectors[0];
 }
@@ -313,10 +322,18 @@ INLINE void backward(const CbtNetwork& net, Work& work, int32_t answer, const fl
   }
 }
 
-INLINE void descend(float* parameters, std::vector<float>& gradients, float step) {
-  if (!parameters) return;
-  for (size_t k = 0; k < gradients.size(); ++k) parameters[k] -= step * gradients[k];
-  std::memset(gradients.data(), 0, gradients.size() * sizeof(float));
+// A step down the gradient, which is scaled by `factor` first, and is zero after.
+INLINE void descend(float* parameters, float* squares, float* gradient, int64_t n, float rate, float factor) {
+  for (int64_t k = 0; k < n; ++k) {
+    const float g = gradient[k] * factor;
+    gradient[k] = 0;
+    if (squares) {
+      squares[k] += g * g;
+      parameters[k] -= rate * g / (std::sqrt(squares[k]) + 1e-8f);
+    } else {
+      parameters[k] -= rate * g;
+    }
+  }
 }
 
 double square(const std::vector<float>& values) {
@@ -330,18 +347,18 @@ INLINE void update(const CbtNetwork& net, Gradients& to, double rate, double cli
   double norm = square(to.story_mask) + square(to.gate_mask) + square(to.question_mask) + square(to.gate_bias);
   for (int32_t word : to.touched) norm += dot(&to.embedding[word * d], &to.embedding[word * d], d);
   norm = std::sqrt(norm);
-  const float step = (float)(clip > 0 && norm > clip ? rate * clip / norm : rate);
+  const float by = (float)rate, factor = (float)(clip > 0 && norm > clip ? clip / norm : 1.0);
   for (int32_t word : to.touched) {
-    float* gradient = &to.embedding[word * d];
-    add(net.embedding + word * d, gradient, -step, d);
-    std::memset(gradient, 0, d * sizeof(float));
+    float* squares = net.embedding_squares ? net.embedding_squares + word * d : nullptr;
+    descend(net.embedding + word * d, squares, &to.embedding[word * d], d, by, factor);
     to.is_touched[word] = 0;
   }
   to.touched.clear();
-  descend(net.story_mask, to.story_mask, step);
-  descend(net.gate_mask, to.gate_mask, step);
-  descend(net.question_mask, to.question_mask, step);
-  descend(net.gate_bias, to.gate_bias, step);
+  const int64_t n = net.window * d;
+  descend(net.story_mask, net.story_squares, to.story_mask.data(), n, by, factor);
+  descend(net.gate_mask, net.gate_squares, to.gate_mask.data(), n, by, factor);
+  descend(net.question_mask, net.question_squares, to.question_mask.data(), net.query * d, by, factor);
+  if (net.gate_bias) descend(net.gate_bias, net.bias_squares, to.gate_bias.data(), kSlots, by, factor);
 }
 
 ENTNET_CLONES void learn(const CbtNetwork& net, Work& work, int32_t answer, const float* keep, Gradients& to,
@@ -362,7 +379,7 @@ ENTNET_CLONES void answer(const CbtNetwork& net, Work& work) { forward(net, work
 }  // namespace
 
 // Raised when the structures above change; Python refuses a library of another version.
-ENTNET_EXPORT int64_t entnet_cbt_version() { return 2; }
+ENTNET_EXPORT int64_t entnet_cbt_version() { return 3; }
 
 // Read questions in the given order, with an update after every `batch` of them.
 ENTNET_EXPORT void entnet_cbt_train(const CbtNetwork* net, const CbtQuestions* data, CbtTraining* training) {
