@@ -147,6 +147,27 @@ def test_training_is_that_of_the_network(
         torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5, msg=name)
 
 
+def test_adaptive_training_is_adagrad() -> None:
+    data = questions(40)
+    model = network(24)
+    native = NativeSimple(model, adaptive=True)
+    keep = np.ones((40, 24), dtype=np.float32)
+    native.train_epoch(data, np.arange(40), 0.05, batch=8, clip=0.0, keep=keep)
+    trained = [p for p in model.parameters() if p.requires_grad]
+    optimiser = torch.optim.Adagrad(trained, lr=0.05, eps=1e-8)
+    for first in range(0, 40, 8):
+        one = batch(data, np.arange(first, first + 8), 3)
+        loss = nn.functional.cross_entropy(model(one), one.answers, reduction="sum")
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        model.after_update()
+    for (name, ours), (_, theirs) in zip(
+        native.to_model().named_parameters(), model.named_parameters(), strict=True
+    ):
+        torch.testing.assert_close(ours, theirs, rtol=1e-3, atol=1e-4, msg=name)
+
+
 def test_the_null_word_and_the_padding_stay_zero() -> None:
     native = NativeSimple(network(20))
     native.train_epoch(questions(40), np.arange(40), 0.1)

@@ -168,6 +168,7 @@ class _Collector:
         query = question.query.lower().split(" ")
         blank = query.index(BLANK.lower())
         parts = [number.sentence(text) for text in question.sentences]
+        number.sentence(question.query.replace(BLANK, question.answer, 1))  # for the counts alone
         asked = np.array([number.word(word) for word in query], dtype=np.int32)
         candidates = np.array(
             [number.word(word.lower()) for word in question.candidates], dtype=np.int32
@@ -287,7 +288,7 @@ def load_training(path: Path, least: int = 2) -> tuple[WindowedQuestions, Vocab]
 def _stamp(path: Path, least: int) -> str:
     """What the kept arrays depend on."""
     status = path.stat()
-    layout = f"{least} {WINDOW} {QUERY_REACH} {status.st_size} {status.st_mtime_ns}"
+    layout = f"2 {least} {WINDOW} {QUERY_REACH} {status.st_size} {status.st_mtime_ns}"
     return hashlib.sha1(layout.encode()).hexdigest()
 
 

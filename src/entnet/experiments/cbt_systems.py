@@ -183,7 +183,8 @@ def train_simple(
     model = EntNet(config, vocab)
     trainee: Trainee
     if is_built():
-        trainee = NativeTrainee(NativeSimple(model), data.train, training)
+        net = NativeSimple(model, adaptive=training.optimiser == "adagrad")
+        trainee = NativeTrainee(net, data.train, training)
     else:
         trainee = TorchTrainee(model, data.train, training)
     file = runs / f"{data.kind}-entnet-simple-{seed}.npz"

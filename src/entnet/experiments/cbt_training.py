@@ -38,6 +38,7 @@ class WindowTraining(Config):
     batch: int = 32
     clip: float = 40.0
     optimiser: str = "sgd"
+    """sgd, as in the paper; adagrad (the simple network in compiled code) or adam (the others)."""
     fresh: int = 64
     """Rows of the embedding for words that training does not have."""
     disguise: float = 0.0
@@ -49,7 +50,8 @@ class WindowTraining(Config):
     seed: int = 1
 
     def check(self) -> None:
-        self.require(self.optimiser in ("sgd", "adam"), 'optimiser must be "sgd" or "adam"')
+        known = ("sgd", "adagrad", "adam")
+        self.require(self.optimiser in known, f"optimiser must be one of {', '.join(known)}")
         self.require(0 <= self.disguise <= 1, "disguise is a share, in [0, 1]")
         self.require(self.fresh > 0 or self.disguise == 0, "disguise needs fresh rows")
         for name in ("epochs", "batch"):
@@ -89,11 +91,15 @@ class NativeTrainee:
         return self.net.scores(data)
 
     def arrays(self) -> Arrays:
-        return {name: values.copy() for name, values in self.net.parameters().items()}
+        return {name: values.copy() for name, values in self._held().items()}
 
     def load(self, arrays: Arrays) -> None:
-        for name, values in self.net.parameters().items():
+        for name, values in self._held().items():
             values[...] = arrays[name]
+
+    def _held(self) -> Arrays:
+        squares = {f"squares.{name}": values for name, values in self.net.squares.items()}
+        return dict(self.net.parameters()) | squares
 
 
 class TorchTrainee:

@@ -61,7 +61,11 @@ class _Network(ctypes.Structure):
         *((name, ctypes.c_int64) for name in ("width", "window", "query", "known", "fresh")),
         *(
             (name, ctypes.c_void_p)
-            for name in ("embedding", "story_mask", "gate_mask", "question_mask", "gate_bias")
+            for name in (
+                *("embedding", "story_mask", "gate_mask", "question_mask", "gate_bias"),
+                *("embedding_squares", "story_squares", "gate_squares", "question_squares"),
+                "bias_squares",
+            )
         ),
     )
 
@@ -89,7 +93,7 @@ class _Training(ctypes.Structure):
     )
 
 
-_VERSION = 2
+_VERSION = 3
 """Of the structures above, as native/cbt.cpp has them."""
 
 
@@ -128,7 +132,8 @@ def is_simple(config: EntNetConfig) -> bool:
 class NativeSimple:
     """Parameters of the simple network, for training and scoring in compiled code."""
 
-    def __init__(self, model: EntNet) -> None:
+    def __init__(self, model: EntNet, adaptive: bool = False) -> None:
+        """``adaptive`` training is AdaGrad's: each parameter's rate falls with the steps it has made."""
         config = model.config
         if not is_simple(config):
             raise EntNetError("the compiled code is for the simple network; see simple_config")
@@ -144,6 +149,11 @@ class NativeSimple:
         self.question_mask = self._padded(encoder.question_mask)
         bias = model.memory.gate_bias
         self.gate_bias = None if bias is None else bias.detach().numpy().copy()
+        self.squares = (
+            {name: np.zeros_like(values) for name, values in self.parameters().items()}
+            if adaptive
+            else {}
+        )
 
     def _padded(self, tensor: torch.Tensor | None) -> Floats:
         assert tensor is not None
@@ -185,7 +195,7 @@ class NativeSimple:
         seed: int = 0,
         keep: Floats | None = None,
     ) -> EpochResult:
-        """Read questions in this order, with an update after every batch: SGD on the summed loss.
+        """Read questions in this order, with an update after every batch, on the summed loss.
 
         ``disguise`` is how often a candidate is read as a word never seen before. ``keep`` (questions,
         width) gives dropout's factors, which are drawn otherwise.
@@ -237,6 +247,10 @@ class NativeSimple:
             self.gate_mask.ctypes.data,
             self.question_mask.ctypes.data,
             None if self.gate_bias is None else self.gate_bias.ctypes.data,
+            *(
+                self.squares[name].ctypes.data if name in self.squares else None
+                for name in ("embedding", "story_mask", "gate_mask", "question_mask", "gate_bias")
+            ),
         )
 
     def _questions(self, data: WindowedQuestions) -> tuple[_Questions, tuple[object, ...]]:

@@ -1,0 +1,234 @@
+"""Table 4: runs that go on where they were, lines of results, and the report made from them."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from entnet.config import ConfigError
+from entnet.data.cbt import BLANK, SPLITS, CbtQuestion, cbt_file_name, write_cbt
+from entnet.data.cbt_windows import encode_training, encode_with, with_fresh
+from entnet.errors import EntNetError
+from entnet.experiments import cbt, cbt_systems
+from entnet.experiments.cbt_systems import SYSTEMS, CbtData, ensemble, train_simple
+from entnet.experiments.cbt_training import TorchTrainee, WindowTraining, train_windows
+from entnet.experiments.results import read_results
+from entnet.models.cbt.native import is_built, simple_config
+from entnet.models.entnet import EntNet
+
+NAMES = tuple(f"Name{letter}" for letter in "abcdefghijklmnop")
+TRADES = ("baker", "miller", "sailor", "tailor", "smith", "cook", "monk", "clerk", "nurse", "guard")
+
+
+def question(seed: int) -> CbtQuestion:
+    """Ten persons with a trade each; the query names the trade of one of them."""
+    draw = random.Random(seed)
+    persons = draw.sample(NAMES, 10)
+    trades = draw.sample(TRADES, 10)
+    sentences = [f"the {trade} {name} spoke ." for name, trade in zip(persons, trades, strict=True)]
+    sentences += ["it rained ."] * 10
+    asked = draw.randrange(10)
+    return CbtQuestion(
+        tuple(sentences),
+        f"the {trades[asked]} {BLANK} spoke .",
+        persons[asked],
+        tuple(sorted(persons)),
+    )
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    for kind in ("NE", "CN"):
+        for split, count in zip(SPLITS, (300, 40, 50), strict=True):
+            first = 1000 * SPLITS.index(split)
+            path = tmp_path / "questions" / cbt_file_name(kind, split)  # type: ignore[arg-type]
+            write_cbt(path, [question(first + n) for n in range(count)])
+    (tmp_path / "questions" / "build.json").write_text("{}")
+    return tmp_path / "questions"
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = {"epochs": 3, "rate": 0.02, "fresh": 4}
+    for kind in ("NE", "CN"):
+        monkeypatch.setitem(cbt_systems.SIMPLE, kind, ({"width": 16}, settings))
+    monkeypatch.setattr(cbt_systems, "SIMPLE_SEEDS", (1, 2))
+
+
+def test_an_interrupted_run_ends_as_one_that_was_not(directory: Path, tmp_path: Path) -> None:
+    data = CbtData(directory, "NE")
+    told: list[str] = []
+    _, whole, _ = train_simple(data, 1, tmp_path / "whole", told.append)
+    assert len(told) == 3
+
+    settings = cbt_systems.SIMPLE["NE"][1]
+    settings["epochs"] = 2
+    train_simple(data, 1, tmp_path / "parts", told.append)
+    settings["epochs"] = 3
+    told.clear()
+    _, resumed, _ = train_simple(data, 1, tmp_path / "parts", told.append)
+    assert len(told) == 1
+    assert resumed.progress.curve == whole.progress.curve
+    assert (resumed.test_scores == whole.test_scores).all()
+
+    settings["rate"] = 0.01  # another run: it starts anew
+    told.clear()
+    train_simple(data, 1, tmp_path / "parts", told.append)
+    assert len(told) == 3
+
+
+@pytest.mark.parametrize("optimiser", ["sgd", "adam"])
+def test_a_network_on_an_engine_goes_on_where_it_was(tmp_path: Path, optimiser: str) -> None:
+    train, vocab = encode_training([question(n) for n in range(60)])
+    valid = encode_with([question(500 + n) for n in range(10)], vocab)
+    words = with_fresh(vocab, 3)
+
+    def run(epochs: int, file: Path) -> np.ndarray:
+        training = WindowTraining(
+            epochs=epochs, optimiser=optimiser, fresh=3, disguise=0.2, batch=8
+        )
+        torch.manual_seed(1)
+        general = {"U": "trained", "V": "trained", "W": "trained", "normalise": True}
+        model = EntNet(simple_config(len(words), width=8, **general), words)
+        trainee = TorchTrainee(model, train, training)
+        return train_windows(trainee, training, valid, valid, file, lambda _: None).test_scores
+
+    whole = run(4, tmp_path / "whole.npz")
+    run(2, tmp_path / "parts.npz")
+    resumed = run(4, tmp_path / "parts.npz")
+    np.testing.assert_allclose(resumed, whole, rtol=1e-5, atol=1e-6)
+
+
+def test_the_budget_ends_a_run(directory: Path, tmp_path: Path) -> None:
+    cbt_systems.SIMPLE["NE"][1]["budget"] = 1e-9
+    _, outcome, _ = train_simple(CbtData(directory, "NE"), 1, tmp_path, lambda _: None)
+    assert outcome.progress.epoch == 1
+
+
+def test_the_kept_network_is_the_best_on_validation(directory: Path, tmp_path: Path) -> None:
+    data = CbtData(directory, "NE")
+    trainee, outcome, _ = train_simple(data, 1, tmp_path, lambda _: None)
+    best = max(point[3] for point in outcome.progress.curve)
+    scores = trainee.scores(data.valid_windows)
+    assert (scores == outcome.valid_scores).all()
+    reached = (scores.argmax(1) == data.valid_windows.answers).mean()
+    assert reached == pytest.approx(best, abs=0.03)  # ties count apart
+    assert outcome.progress.curve[outcome.progress.best_epoch - 1][3] == best
+
+
+def test_runs_are_lines_and_are_not_done_twice(directory: Path, tmp_path: Path) -> None:
+    told: list[str] = []
+    quick = ["corpus-frequency", "context-frequency", "kneser-ney-cache", "entnet-simple"]
+    results = tmp_path / "results"
+
+    def run(**options: object) -> list[dict[str, object]]:
+        return cbt.reproduce_table4(
+            results,
+            tmp_path / "runs",
+            systems=quick,
+            directory=directory,
+            tell=told.append,
+            **options,  # type: ignore[arg-type]
+        )
+
+    lines = run(seeds=[1])
+    assert [(line["task"], line["variant"]) for line in lines] == [
+        (kind, name) for kind in ("NE", "CN") for name in quick
+    ]
+    assert read_results(results / "table4.jsonl") == json.loads(json.dumps(lines))
+    assert all(line["questions"] == "rebuilt" for line in lines)
+    told.clear()
+    assert run(seeds=[1]) == read_results(results / "table4.jsonl")
+    assert not told
+    assert len(run(seeds=[1, 2])) == len(lines) + 2
+
+
+def test_the_report_has_every_system_beside_the_paper(tmp_path: Path) -> None:
+    path = tmp_path / "table4.jsonl"
+
+    def line(kind: str, name: str, seed: int, valid: float, test: float) -> str:
+        about = {"table": "table4", "task": kind, "variant": name, "seed": seed, "valid": valid}
+        return json.dumps({**about, "test": test, "test_questions": 2500, "questions": "rebuilt"})
+
+    path.write_text(
+        "\n".join(
+            [
+                line("NE", "entnet-simple", 1, 0.70, 0.64),
+                line("NE", "entnet-simple", 2, 0.71, 0.62),
+                line("CN", "entnet-simple", 1, 0.60, 0.60),
+                line("NE", "memnn-self", 1, 0.60, 0.50),
+            ]
+        )
+        + "\n"
+    )
+    assert cbt.report(tmp_path) == {
+        "entnet-simple": {"NE": 0.62, "CN": 0.60},  # chosen on validation, not on test
+        "memnn-self": {"NE": 0.50},
+    }
+    cell = cbt.details(tmp_path)["entnet-simple"]["NE"]
+    assert cell["interval"] == pytest.approx(1.96 * (0.62 * 0.38 / 2500) ** 0.5)
+    assert cell["mean"] == pytest.approx(0.63)
+    assert cell["paper"] == 0.616
+    text = cbt.render_markdown(tmp_path)
+    assert "questions are rebuilt" in text
+    simple, self_supervised = text.index("EntNet, simple"), text.index("self-supervised")
+    assert simple < text.index("read again") < self_supervised
+    assert "**.620** ± .019 (.630 ± .014, 2 seeds) | .616" in text
+    assert "NSE | – | .732" in text
+    assert cbt.figures(tmp_path)["table4"]["entnet-simple"]["CN"] == 0.60
+    cbt.plot_table4(tmp_path / "chart.png", tmp_path)
+    assert (tmp_path / "chart.png").stat().st_size > 5000
+
+
+def test_without_results_there_is_nothing_to_report(tmp_path: Path) -> None:
+    assert cbt.report(tmp_path) == {}
+    assert cbt.figures(tmp_path) == {}
+    assert cbt.render_markdown(tmp_path) == ""
+    with pytest.raises(EntNetError, match="no runs"):
+        cbt.plot_table4(tmp_path / "chart.png", tmp_path)
+
+
+def test_an_ensemble_is_the_mean_of_probabilities() -> None:
+    first = np.log(np.array([[0.6, 0.4]], dtype=np.float32))
+    second = np.log(np.array([[0.1, 0.9]], dtype=np.float32))
+    np.testing.assert_allclose(np.exp(ensemble([first, second])), [[0.35, 0.65]], rtol=1e-5)
+
+
+def test_mistakes_are_told(
+    directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(EntNetError, match="no system 'gpt'"):
+        cbt.reproduce_table4(tmp_path, tmp_path, systems=["gpt"], directory=directory)
+    (directory / cbt_file_name("CN", "test")).unlink()
+    with pytest.raises(EntNetError, match="CN_test"):
+        cbt.reproduce_table4(tmp_path, tmp_path, directory=directory)
+    monkeypatch.setenv("ENTNET_DATA", str(tmp_path / "none"))
+    monkeypatch.setattr(cbt, "default_directory", lambda: tmp_path / "nowhere")
+    with pytest.raises(EntNetError, match="build-cbt"):
+        cbt.find_questions()
+    with pytest.raises(ConfigError, match="fresh rows"):
+        WindowTraining(fresh=0, disguise=0.5)
+
+
+def test_official_questions_come_before_built_ones(
+    directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cbt, "default_directory", lambda: directory)
+    monkeypatch.setenv("ENTNET_DATA", str(tmp_path / "data"))
+    assert cbt.find_questions() == directory
+    official = tmp_path / "data" / "cbt" / "data"
+    official.mkdir(parents=True)
+    (official / cbt_file_name("NE", "train")).write_text("")
+    assert cbt.find_questions() == official
+    assert cbt.find_questions(tmp_path) == tmp_path
+
+
+def test_every_system_has_a_name_of_its_own() -> None:
+    assert [system.name for system in SYSTEMS.values()] == list(SYSTEMS)
+    assert set(cbt.PAPER) <= set(SYSTEMS)
+    assert is_built() or SYSTEMS["entnet-simple"].single_pass
