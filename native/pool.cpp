@@ -10,6 +10,15 @@
 
 namespace {
 
+// Steps follow each other within a fraction of a millisecond: look out so long before going to sleep.
+constexpr int LOOKS = 4000;
+
+inline void pause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
 class Pool {
  public:
   void run(int64_t count, Task task, void* context) {
@@ -24,18 +33,20 @@ class Pool {
       task_ = task;
       context_ = context;
       count_ = count;
-      pending_ = count - 1;
+      pending_.store(count - 1);
       round_.fetch_add(1);
     }
     wake_.notify_all();
     task(context, 0);
+    for (int look = 0; look < LOOKS && pending_.load() != 0; ++look) pause();
     std::unique_lock<std::mutex> lock(mutex_);
-    done_.wait(lock, [this] { return pending_ == 0; });
+    done_.wait(lock, [this] { return pending_.load() == 0; });
   }
 
  private:
   void serve(int64_t index, uint64_t seen) {
     for (;;) {
+      for (int look = 0; look < LOOKS && round_.load() == seen; ++look) pause();
       std::unique_lock<std::mutex> lock(mutex_);
       wake_.wait(lock, [&] { return round_.load() != seen; });
       seen = round_.load();
@@ -45,7 +56,7 @@ class Pool {
       lock.unlock();
       task(context, index);
       lock.lock();
-      if (--pending_ == 0) done_.notify_one();
+      if (pending_.fetch_sub(1) == 1) done_.notify_one();
     }
   }
 
@@ -53,7 +64,8 @@ class Pool {
   std::condition_variable wake_, done_;
   std::atomic<uint64_t> round_{0};
   uint64_t workers_ = 0;
-  int64_t count_ = 0, pending_ = 0;
+  std::atomic<int64_t> pending_{0};
+  int64_t count_ = 0;
   Task task_ = nullptr;
   void* context_ = nullptr;
 };
