@@ -34,6 +34,9 @@ def test_counts_of_small_files(tmp_path: Path) -> None:
     assert (train.vocabulary, train.candidates) == (14, 10)
     assert train.new_words is None
     assert (valid.new_words, valid.new_candidates, valid.repeated) == (2, 1, 1)
+    # f, g, h and i stand in 19 sentences, the answer A in one; as books go, each sentence counts once.
+    assert valid.by_context == 0
+    assert valid.by_corpus == pytest.approx(1 / 9)
     text = stats_markdown({"NE": found}, {})
     assert "| questions | 3 / – | 2 / – | 1 / – |" in text
 
@@ -45,6 +48,7 @@ def test_official_counts_are_read(official_data: Path) -> None:
     assert official["train"].story_words == pytest.approx(433.077, abs=1e-3)
     assert official["valid"].new_candidates == 390
     assert official["test"].repeated == 33
+    assert (official["test"].by_context, official["valid"].by_context) == (0.299, None)
 
 
 def test_a_file_that_is_no_statistics_is_refused(tmp_path: Path) -> None:
@@ -56,3 +60,17 @@ def test_a_file_that_is_no_statistics_is_refused(tmp_path: Path) -> None:
     (tmp_path / "stats.txt").write_text("PROCESSING: a\n" * 3)
     with pytest.raises(DataError, match="no line for examples"):
         read_official_stats(tmp_path / "stats.txt")
+
+
+def test_the_most_frequent_candidate_may_be_the_answer(tmp_path: Path) -> None:
+    candidates = ("A", "B", "c", "d", "e", "f", "g", "h", "i", "j")
+    sentences = ("A c", "A d", *[f"B {n} ." for n in range(18)])
+    often = CbtQuestion(sentences, f"{BLANK} .", "B", candidates)
+    tied = CbtQuestion(("A B", *["k ."] * 19), f"{BLANK} .", "A", candidates)
+    for split, questions in (("train", [often]), ("valid", [often, tied]), ("test", [tied])):
+        write_cbt(tmp_path / cbt_file_name("CN", split), questions)  # type: ignore[arg-type]
+    found = measure_kind(tmp_path, "CN")
+    assert found["train"].by_context is None
+    assert found["valid"].by_context == pytest.approx((1 + 0.5) / 2)
+    # In training B is more frequent than A: right for the first, wrong for the second.
+    assert found["valid"].by_corpus == pytest.approx(0.5)
