@@ -81,3 +81,13 @@ def test_a_task_is_solved_when_the_kept_network_makes_no_error(make_line: MakeLi
     assert solved(line)
     line["train"]["select"] = "last"
     assert not solved(line)
+
+
+def test_the_papers_mean_over_some_tasks_counts_those_alone() -> None:
+    from entnet.experiments.paper import paper_column
+
+    whole = paper_column("table2", "EntNet")
+    some = whole.of((3, 19))
+    assert some.mean == pytest.approx((4.1 + 2.3) / 2)
+    assert some.failed == 0
+    assert whole.of(range(1, 21)) is whole

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Collection
 from dataclasses import dataclass
 from importlib import resources
 from statistics import fmean
@@ -25,6 +26,14 @@ class PaperColumn:
     deviations: dict[int, float] | None = None
     mean_deviation: float | None = None
     failed_deviation: float | None = None
+
+    def of(self, tasks: Collection[int]) -> PaperColumn:
+        """The same for some of the tasks, so that means and failures count those alone."""
+        if set(tasks) == set(self.errors):
+            return self
+        errors = {task: self.errors[task] for task in tasks}
+        failed = sum(error > FAILED_ABOVE for error in errors.values())
+        return PaperColumn(self.name, errors, round(fmean(errors.values()), 2), failed)
 
 
 def paper_columns(table: str) -> list[PaperColumn]:

@@ -116,9 +116,9 @@ def table_figures(preset: Preset, results: Path) -> TableFigures:
     lines = read_results(results_path(results, preset.name))
     variants = {variant.name for variant in preset.variants}
     kept = [line for line in lines if line["variant"] in variants]
-    paper = paper_column(*preset.paper)
+    paper = paper_column(*preset.paper).of(preset.tasks)
     tasks = _joint_tasks(kept, paper) if preset.joint else _single_tasks(kept, paper)
-    columns = paper_columns(preset.paper[0])
+    columns = [column.of(preset.tasks) for column in paper_columns(preset.paper[0])]
     return TableFigures(preset, tasks, kept, len(lines) - len(kept), paper, columns)
 
 
