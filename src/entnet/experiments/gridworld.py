@@ -47,7 +47,7 @@ RECIPES: dict[str, Recipe] = {
 """How each network is trained. What differs from the paper is said in docs/gridworld.md."""
 
 UPDATES: dict[str, dict[int, tuple[int, int]]] = {
-    "entnet": {10: (60_000, 10_000), 20: (150_000, 25_000), 40: (75_000, 12_500)},
+    "entnet": {10: (150_000, 25_000), 20: (150_000, 25_000), 40: (120_000, 20_000)},
     "lstm": {10: (10_000, 2_000), 20: (10_000, 2_000), 40: (10_000, 2_000)},
     "memn2n": {10: (10_000, 2_000), 20: (10_000, 2_000), 40: (10_000, 2_000)},
 }
@@ -58,6 +58,9 @@ def table1a_spec(kind: str, length: int, rate: float, seed: int) -> GridSpec:
     """A run of Table 1a: trained and tested on stories of one length."""
     recipe = dict(RECIPES[kind])
     recipe["updates"], recipe["halve_every"] = UPDATES[kind][length]
+    if kind == "entnet" and length == 40:
+        # With long stories alone it stays at an error of .7.
+        recipe["shortest"] = 10
     if kind == "memn2n":
         recipe["model"] = {**recipe["model"], "hops": length - 2, "times": length}
     # EntNet at T = 20 also fills Table 1b, so it is tested where that table is.
@@ -96,7 +99,10 @@ def run_spec(spec: GridSpec, results: Path, runs: Path, tell: Tell = print) -> L
         line = run.result()
         line |= {"task": spec.length, "variant": variant(spec)}
         run.model.save_pretrained(runs / spec.name)
-        tell(f"{spec.name}: test error {_told(line['test'])} after {line['seconds']:.0f} s")
+        tell(
+            f"{spec.name}: test error {_told(line['test'])}, "
+            f"{line['processor_seconds']:.0f} s of processor time"
+        )
     add_result(path, line)
     return line
 
