@@ -125,10 +125,14 @@ def test_bad_settings_are_told(files: Path, tmp_path: Path) -> None:
 def test_ctrl_c_leaves_a_run_that_goes_on(files: Path, tmp_path: Path) -> None:
     arguments = [
         "train", "--train", str(files / "train.txt"), "--out", str(tmp_path / "run"),
-        "--epochs", "60", "--set", "width=24", "--set", "engine=reference",
+        "--epochs", "1000", "--set", "width=24", "--set", "engine=reference",
     ]  # fmt: skip
     process = subprocess.Popen(
-        [sys.executable, "-m", "entnet", *arguments], stderr=subprocess.PIPE, text=True
+        [sys.executable, "-m", "entnet", *arguments],
+        stderr=subprocess.PIPE,
+        text=True,
+        # Whoever runs the tests in the background has had interrupts ignored, and that is inherited.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     metrics = tmp_path / "run" / "metrics.jsonl"
     deadline = time.monotonic() + 120
