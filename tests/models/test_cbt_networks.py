@@ -11,7 +11,7 @@ import torch
 
 from entnet.config import ConfigError
 from entnet.data.cbt import BLANK, CbtQuestion
-from entnet.data.cbt_windows import WindowedQuestions, with_fresh
+from entnet.data.cbt_windows import WindowedQuestions, encode_training, with_fresh
 from entnet.data.story import RaggedBatch
 from entnet.errors import EntNetError
 from entnet.models.base import StoryModel
@@ -23,6 +23,7 @@ from entnet.models.cbt.lstm_language import (
     train_language_model,
 )
 from entnet.models.cbt.memnn import WindowMemory, WindowMemoryConfig
+from entnet.models.cbt.reader import WindowScorer, save_half
 from entnet.text import Vocab
 
 KNOWN = 60
@@ -216,3 +217,36 @@ def test_the_budget_ends_training() -> None:
     config = LanguageConfig(units=8, streams=2, steps=5, sample=4, budget=1e-9, epochs=5, least=1)
     _, about = train_language_model(rhymes(50), config)
     assert about["words"] == 10
+
+
+# A network as a scorer of questions.
+
+
+def trade_question(seed: int, names: tuple[str, ...]) -> CbtQuestion:
+    draw = random.Random(seed)
+    sentences = tuple(f"the {draw.choice('abc')} {draw.choice(names)} spoke ." for _ in range(20))
+    return CbtQuestion(sentences, f"the a {BLANK} spoke .", names[0], names)
+
+
+def test_questions_are_scored_as_their_windows_are(tmp_path: Path) -> None:
+    names = tuple(f"Name{n}" for n in range(10))
+    questions = [trade_question(n, names) for n in range(7)]
+    train, vocab = encode_training(questions, least=2)
+    model = WindowMemory(
+        WindowMemoryConfig(vocabulary=len(vocab) + 3, sentence_length=5, width=8),
+        with_fresh(vocab, 3),
+    ).eval()
+    with torch.no_grad():
+        expected = model(train.corpus(3).entries().batch(np.arange(7))).numpy()
+    scorer = WindowScorer(model, batch=3)
+    np.testing.assert_allclose(scorer.scores(questions), expected, rtol=1e-5, atol=1e-6)
+    assert scorer.answer(questions[2]) == names[int(expected[2].argmax())]
+    assert scorer.scores([]).shape == (0, 10)
+    short = CbtQuestion(questions[0].sentences, questions[0].query, names[0], names[:4])
+    assert np.isinf(scorer.scores([short])[0, 4:]).all()
+
+    size = save_half(model, tmp_path / "half")
+    assert size == sum(path.stat().st_size for path in (tmp_path / "half").iterdir())
+    halved = WindowScorer(StoryModel.from_pretrained(tmp_path / "half"))
+    np.testing.assert_allclose(halved.scores(questions), expected, rtol=0.02, atol=0.01)
+    assert halved.model.state_dict()["embedding"].dtype == torch.float32

@@ -38,6 +38,9 @@ from entnet.models.cbt.scorer import Floats, Scorer, accuracy, answers_of, train
 from entnet.models.entnet import EntNet
 from entnet.text import Vocab
 
+LEAST = 5
+"""Networks on windows know the words that their training questions have so often."""
+
 Options = dict[str, Any]
 Chosen = TypeVar("Chosen", bound=Scorer)
 
@@ -59,7 +62,7 @@ class CbtData:
 
     @cached_property
     def _training(self) -> tuple[WindowedQuestions, Vocab]:
-        return load_training(self.directory / cbt_file_name(self.kind, "train"))
+        return load_training(self.directory / cbt_file_name(self.kind, "train"), LEAST)
 
     @property
     def train(self) -> WindowedQuestions:
