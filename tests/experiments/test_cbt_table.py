@@ -3,53 +3,33 @@
 from __future__ import annotations
 
 import json
-import random
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
+from cbt_questions import trade_question, write_questions
 from entnet.config import ConfigError
-from entnet.data.cbt import BLANK, SPLITS, CbtQuestion, cbt_file_name, write_cbt
+from entnet.data.cbt import cbt_file_name
 from entnet.data.cbt_windows import encode_training, encode_with, with_fresh
 from entnet.errors import EntNetError
 from entnet.experiments import cbt, cbt_systems
 from entnet.experiments.cbt_systems import SYSTEMS, CbtData, ensemble, train_simple
 from entnet.experiments.cbt_training import TorchTrainee, WindowTraining, train_windows
 from entnet.experiments.results import read_results
+from entnet.models.base import StoryModel
+from entnet.models.cbt.lstm_language import LanguageConfig
 from entnet.models.cbt.native import is_built, simple_config
+from entnet.models.cbt.reader import WindowScorer
 from entnet.models.entnet import EntNet
 
-NAMES = tuple(f"Name{letter}" for letter in "abcdefghijklmnop")
-TRADES = ("baker", "miller", "sailor", "tailor", "smith", "cook", "monk", "clerk", "nurse", "guard")
-
-
-def question(seed: int) -> CbtQuestion:
-    """Ten persons with a trade each; the query names the trade of one of them."""
-    draw = random.Random(seed)
-    persons = draw.sample(NAMES, 10)
-    trades = draw.sample(TRADES, 10)
-    sentences = [f"the {trade} {name} spoke ." for name, trade in zip(persons, trades, strict=True)]
-    sentences += ["it rained ."] * 10
-    asked = draw.randrange(10)
-    return CbtQuestion(
-        tuple(sentences),
-        f"the {trades[asked]} {BLANK} spoke .",
-        persons[asked],
-        tuple(sorted(persons)),
-    )
+NETWORKS = {"entnet-simple", "entnet-general", "window-lstm", "memnn", "memnn-self"}
 
 
 @pytest.fixture
 def directory(tmp_path: Path) -> Path:
-    for kind in ("NE", "CN"):
-        for split, count in zip(SPLITS, (300, 40, 50), strict=True):
-            first = 1000 * SPLITS.index(split)
-            path = tmp_path / "questions" / cbt_file_name(kind, split)  # type: ignore[arg-type]
-            write_cbt(path, [question(first + n) for n in range(count)])
-    (tmp_path / "questions" / "build.json").write_text("{}")
-    return tmp_path / "questions"
+    return write_questions(tmp_path / "questions")
 
 
 @pytest.fixture(autouse=True)
@@ -84,8 +64,8 @@ def test_an_interrupted_run_ends_as_one_that_was_not(directory: Path, tmp_path: 
 
 @pytest.mark.parametrize("optimiser", ["sgd", "adam"])
 def test_a_network_on_an_engine_goes_on_where_it_was(tmp_path: Path, optimiser: str) -> None:
-    train, vocab = encode_training([question(n) for n in range(60)])
-    valid = encode_with([question(500 + n) for n in range(10)], vocab)
+    train, vocab = encode_training([trade_question(n) for n in range(60)])
+    valid = encode_with([trade_question(500 + n) for n in range(10)], vocab)
     words = with_fresh(vocab, 3)
 
     def run(epochs: int, file: Path) -> np.ndarray:
@@ -102,6 +82,27 @@ def test_a_network_on_an_engine_goes_on_where_it_was(tmp_path: Path, optimiser: 
     run(2, tmp_path / "parts.npz")
     resumed = run(4, tmp_path / "parts.npz")
     np.testing.assert_allclose(resumed, whole, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_every_system_scores_ten_candidates(
+    name: str, directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All behind one interface; networks on windows leave one on disk that gives the same scores."""
+    few = LanguageConfig(units=16, streams=4, steps=10, sample=8, rate=0.02, epochs=4, least=1)
+    monkeypatch.setattr(cbt_systems, "LanguageConfig", lambda seed: few)
+    data = CbtData(directory, "NE")
+    done = SYSTEMS[name].run(data, 1, tmp_path, lambda _: None)
+    assert done.valid_scores.shape == (40, 10)
+    assert done.test_scores.shape == (50, 10)
+    assert np.isfinite(done.test_scores).all()
+    if (tmp_path / f"NE-{name}-1").is_dir():
+        network = WindowScorer(StoryModel.from_pretrained(tmp_path / f"NE-{name}-1"))
+        np.testing.assert_allclose(
+            network.scores(data.test), done.test_scores, rtol=1e-4, atol=1e-4
+        )
+    else:
+        assert name not in NETWORKS
 
 
 def test_the_budget_ends_a_run(directory: Path, tmp_path: Path) -> None:

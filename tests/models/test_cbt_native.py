@@ -10,12 +10,11 @@ from torch import nn
 from entnet.data.cbt_windows import WindowedQuestions, with_fresh
 from entnet.data.story import RaggedBatch
 from entnet.errors import EntNetError
-from entnet.models.cbt.native import NativeSimple, accuracy, is_built, is_simple, simple_config
+from entnet.models.cbt.native import NativeSimple, accuracy, is_simple, simple_config
 from entnet.models.entnet import EntNet
 from entnet.text import Vocab
 
 KNOWN = 60
-pytestmark = pytest.mark.skipif(not is_built(), reason="the kernel is not built")
 
 
 def questions(count: int, new: int = 0, seed: int = 1) -> WindowedQuestions:

@@ -9,10 +9,13 @@ import typer
 
 from entnet.cli.common import JsonOption, console, print_json, warn
 from entnet.config import TrainConfig
+from entnet.data.cbt import read_cbt
 from entnet.data.reading import read_stories
 from entnet.data.story import Corpus
 from entnet.errors import EntNetError
 from entnet.models import StoryModel
+from entnet.models.cbt.reader import WindowScorer, reads_windows
+from entnet.models.cbt.scorer import accuracy, answers_of
 from entnet.training.engine import choose_engine
 from entnet.training.evaluate import score
 
@@ -25,7 +28,9 @@ def evaluate(
     model: Annotated[
         str, typer.Argument(help="A shipped network's name, its directory, or a run's.")
     ],
-    file: Annotated[Path, typer.Argument(help="Stories with questions (.txt bAbI, .jsonl).")],
+    file: Annotated[
+        Path, typer.Argument(help="Stories with questions (.txt bAbI, .jsonl), or CBT's.")
+    ],
     predictions: Annotated[
         bool, typer.Option("--predictions", help="Give the answers too, in the file's order.")
     ] = False,
@@ -39,6 +44,39 @@ def evaluate(
     [bold]Example:[/] entnet evaluate babi-qa2 qa2_two-supporting-facts_test.txt
     """
     network = StoryModel.from_pretrained(model)
+    if reads_windows(network):
+        result, answers = _candidates(network, file)
+    else:
+        result, answers = _stories(network, file, strict)
+    if predictions:
+        result["predictions"] = answers
+    if as_json:
+        print_json(result)
+        return
+    if predictions:
+        for answer in answers:
+            console.print(answer, markup=False)
+    errors, questions = result["errors"], result["questions"]
+    console.print(f"{errors} errors in {questions} questions: {result['error_percent']:.2f}%")
+
+
+def _candidates(network: StoryModel, file: Path) -> tuple[dict[str, Any], list[str]]:
+    """Questions of the Children's Book Test; where candidates tie, a share of an error."""
+    questions = read_cbt(file)
+    scores = WindowScorer(network).scores(questions)
+    reached = accuracy(scores, answers_of(questions))
+    errors = round((1 - reached) * len(questions), 2)
+    result = {
+        "questions": len(questions),
+        "errors": int(errors) if errors.is_integer() else errors,
+        "error_percent": round(100 * (1 - reached), 4),
+        "accuracy": round(reached, 4),
+    }
+    best = scores.argmax(1).tolist()
+    return result, [one.candidates[n] for one, n in zip(questions, best, strict=True)]
+
+
+def _stories(network: StoryModel, file: Path, strict: bool) -> tuple[dict[str, Any], list[str]]:
     config = network.config
     stories = read_stories(file)
     try:
@@ -59,13 +97,4 @@ def evaluate(
         "loss": round(got.loss, 6),
         "unknown_words": corpus.unknown_words,
     }
-    answers = [network.vocab.words[i] for i in got.predictions.tolist()]
-    if predictions:
-        result["predictions"] = answers
-    if as_json:
-        print_json(result)
-        return
-    if predictions:
-        for answer in answers:
-            console.print(answer, markup=False)
-    console.print(f"{got.errors} errors in {got.questions} questions: {got.error_percent:.2f}%")
+    return result, [network.vocab.words[i] for i in got.predictions.tolist()]

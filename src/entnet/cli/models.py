@@ -9,7 +9,8 @@ import typer
 from rich.table import Table
 
 from entnet.cli.common import JsonOption, console, print_json, warn
-from entnet.experiments.packing import pack, shipped, wanted
+from entnet.experiments.cbt_packing import SHIPPED, pack_cbt
+from entnet.experiments.packing import Card, pack, shipped, wanted
 
 models_app = typer.Typer(help="The networks that come with the package.")
 
@@ -49,12 +50,18 @@ def models(context: typer.Context, as_json: JsonOption = False) -> None:
         table.add_row(
             name,
             card.title,
-            f"{card.test_error:.2f}%",
-            f"{card.validation_error:.2f}%",
+            _percent(card, card.test_error),
+            _percent(card, card.validation_error),
             trained,
             kilobytes,
         )
     console.print(table)
+
+
+def _percent(card: Card, error: float) -> str:
+    """An error; on the Children's Book Test, where accuracy is what is told of, that too."""
+    accuracy = "" if isinstance(card.task, int) else f" (accuracy {1 - error / 100:.3f})"
+    return f"{error:.2f}%{accuracy}"
 
 
 @models_app.command("pack")
@@ -72,13 +79,14 @@ def pack_models(
 
     Each is scored on its official test file first, and must give the error that the results say.
     """
-    for want in wanted():
-        card = pack(want, results, runs, data, into)
+    packed = {want.name: pack(want, results, runs, data, into) for want in wanted()}
+    packed |= {name: pack_cbt(name, results, runs / "cbt", root=into) for name in SHIPPED}
+    for name, card in packed.items():
         if card is None:
-            warn(f"{want.name}: no finished run in {results}")
+            warn(f"{name}: no finished run in {results}")
             continue
         console.print(
-            f"{card.name}: {card.test_error:.2f}% test error "
+            f"{name}: {card.test_error:.2f}% test error "
             f"({card.table} {card.variant} seed {card.seed})",
             soft_wrap=True,
         )

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 import typer
 
 from entnet.cli.common import console, error_console, parse_settings, warn
+from entnet.data.cbt import KINDS, Kind
 from entnet.errors import EntNetError
 from entnet.experiments import cbt, gridworld
 from entnet.experiments.display import LiveDisplay, PlainLines, best_by_task
@@ -80,10 +81,13 @@ def reproduce(
     by --set or --epochs are no runs of the table, and are written down apart from it.
     """
     if table in OTHERS:
-        meaningless = tasks or variant or jobs or epochs or settings or all_seeds or fresh
-        if meaningless or engine != "local":
-            raise EntNetError(f"{table} takes --seeds, --runs and --results only")
-        chosen = {"seeds": _numbers(seeds, "--seeds")} if seeds else {}
+        meaningless = jobs or epochs or settings or all_seeds or fresh or engine != "local"
+        if meaningless or (table != "table4" and (tasks or variant)):
+            more = "--tasks (NE, CN), --variant, " if table == "table4" else ""
+            raise EntNetError(f"{table} takes {more}--seeds, --runs and --results only")
+        chosen: dict[str, object] = {"seeds": _numbers(seeds, "--seeds")} if seeds else {}
+        if table == "table4":
+            chosen |= {"systems": variant, "kinds": _kinds(tasks)}
         OTHERS[table](results=results or Path("results"), runs=runs / _FOLDERS[table], **chosen)
         return
     if table not in preset_names():
@@ -128,6 +132,19 @@ def _sweep(sweep: Sweep) -> None:
         for ended in failed:
             error_console.print(f"{ended.spec.name}: {ended.problem}", markup=False, soft_wrap=True)
         raise EntNetError(f"{len(failed)} runs failed")
+
+
+def _kinds(text: str | None) -> Sequence[Kind]:
+    """The kinds of question asked for; they are the tasks of table 4."""
+    if text is None:
+        return cbt.TABLE_KINDS
+    wanted = text.upper().split(",")
+    for name in wanted:
+        if name not in KINDS:
+            raise EntNetError(
+                f"--tasks: no kind of question {name!r}; there are {', '.join(KINDS)}"
+            )
+    return [kind for kind in KINDS if kind in wanted]
 
 
 def _numbers(text: str | None, option: str, known: Sequence[int] | None = None) -> list[int] | None:

@@ -190,9 +190,23 @@ def train_simple(
         trainee = NativeTrainee(net, data.train, training)
     else:
         trainee = TorchTrainee(model, data.train, training)
-    file = runs / f"{data.kind}-entnet-simple-{seed}.npz"
-    outcome = train_windows(trainee, training, data.valid_windows, data.test_windows, file, tell)
+    outcome = _train(trainee, training, data, runs, "entnet-simple", tell)
     return trainee, outcome, {"network": config.to_dict(), "training": training.to_dict()}
+
+
+def network_directory(runs: Path, kind: Kind, name: str, seed: int) -> Path:
+    """Where a run keeps the network that was best on validation."""
+    return runs / f"{kind}-{name}-{seed}"
+
+
+def _train(
+    trainee: Trainee, training: WindowTraining, data: CbtData, runs: Path, name: str, tell: Tell
+) -> Outcome:
+    place = network_directory(runs, data.kind, name, training.seed)
+    file = place.with_name(f"{place.name}.npz")
+    outcome = train_windows(trainee, training, data.valid_windows, data.test_windows, file, tell)
+    trainee.network().save_pretrained(place)
+    return outcome
 
 
 def _simple(data: CbtData, seed: int, runs: Path, tell: Tell) -> SystemRun:
@@ -236,9 +250,8 @@ def _memory(name: str, **options: Any) -> Callable[[CbtData, int, Path, Tell], S
 def _on_windows(
     model: StoryModel, training: WindowTraining, data: CbtData, runs: Path, name: str, tell: Tell
 ) -> SystemRun:
-    file = runs / f"{data.kind}-{name}-{training.seed}.npz"
     trainee = TorchTrainee(model, data.train, training)
-    outcome = train_windows(trainee, training, data.valid_windows, data.test_windows, file, tell)
+    outcome = _train(trainee, training, data, runs, name, tell)
     settings = {"network": model.config.to_dict(), "training": training.to_dict()}
     return _finished(outcome, settings)
 

@@ -65,6 +65,7 @@ class Trainee(Protocol):
     def scores(self, data: WindowedQuestions) -> Floats: ...
     def arrays(self) -> Arrays: ...
     def load(self, arrays: Arrays) -> None: ...
+    def network(self) -> StoryModel: ...
 
 
 class NativeTrainee:
@@ -96,6 +97,9 @@ class NativeTrainee:
     def load(self, arrays: Arrays) -> None:
         for name, values in self._held().items():
             values[...] = arrays[name]
+
+    def network(self) -> StoryModel:
+        return self.net.to_model()
 
     def _held(self) -> Arrays:
         squares = {f"squares.{name}": values for name, values in self.net.squares.items()}
@@ -159,6 +163,9 @@ class TorchTrainee:
         state = part("engine.")
         if state:
             self.engine.load_state(state)
+
+    def network(self) -> StoryModel:
+        return self.model.eval()
 
 
 @dataclass

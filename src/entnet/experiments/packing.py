@@ -30,8 +30,8 @@ class Card:
 
     name: str
     title: str
-    task: int
-    """1 … 20, or 0 for all of them."""
+    task: int | str
+    """1 … 20, or 0 for all of them; NE or CN for the Children's Book Test."""
     table: str
     variant: str
     seed: int

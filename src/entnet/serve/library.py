@@ -48,7 +48,7 @@ class Library:
     """Networks by name; the ones used last stay loaded."""
 
     def __init__(self, sources: Sequence[str] = (), limit: int = 32) -> None:
-        """``sources``: directories of further networks, or names; none means all shipped ones."""
+        """``sources``: directories of networks, or names; none means all shipped ones that can be."""
         self.limit = limit
         self.offers = _offers(sources)
         self._lock = threading.Lock()
@@ -82,7 +82,7 @@ class Library:
 
 def _offers(sources: Sequence[str]) -> dict[str, Offer]:
     offers: dict[str, Offer] = {}
-    for source in sources or list_pretrained():
+    for source in sources or _shipped():
         directory = locate(source).resolve()
         # A run keeps its network in a directory "model"; the run's name says more.
         name = directory.parent.name if directory.name == "model" else directory.name
@@ -91,6 +91,16 @@ def _offers(sources: Sequence[str]) -> dict[str, Offer]:
         _check(name, directory)
         offers[name] = Offer.read(name, directory)
     return offers
+
+
+def _shipped() -> list[str]:
+    """Networks of the package, without those that need a question's candidates as their keys."""
+    names = []
+    for name in list_pretrained():
+        about = json.loads((locate(name) / "config.json").read_text(encoding="utf-8"))
+        if about["config"].get("keys") != "story":
+            names.append(name)
+    return names
 
 
 def _check(name: str, directory: Path) -> None:

@@ -17,7 +17,19 @@ from entnet.data.cbt import CbtQuestion
 from entnet.data.cbt_windows import encode_with, known_words
 from entnet.files import write_atomically
 from entnet.models.base import StoryModel
+from entnet.models.cbt.memnn import WindowMemory
 from entnet.models.cbt.scorer import MISSING, Floats
+from entnet.models.entnet import EntNet
+
+
+def reads_windows(model: StoryModel) -> bool:
+    """Whether a network chooses among the candidates of a question, from windows round them."""
+    if isinstance(model, WindowMemory):
+        return True
+    return isinstance(model, EntNet) and (model.config.keys, model.config.output) == (
+        "story",
+        "slots",
+    )
 
 
 class WindowScorer:

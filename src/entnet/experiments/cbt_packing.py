@@ -1,0 +1,94 @@
+"""The simple networks for the Children's Book Test that come with the package, in half precision."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from entnet.data.cbt import KIND_NAMES, CbtQuestion, Kind
+from entnet.errors import EntNetError
+from entnet.experiments.cbt import TABLE, TABLE_KINDS, find_questions
+from entnet.experiments.cbt_systems import CbtData, network_directory
+from entnet.experiments.packing import CARD, FILES, Card
+from entnet.experiments.results import read_results, results_path
+from entnet.files import write_atomically
+from entnet.models.base import StoryModel, pretrained_root
+from entnet.models.cbt.reader import WindowScorer, save_half
+from entnet.models.cbt.scorer import accuracy, answers_of
+
+SHIPPED: dict[str, Kind] = {f"cbt-{kind.lower()}": kind for kind in TABLE_KINDS}
+"""Names of the shipped networks, and the questions that they are for."""
+SYSTEM = "entnet-simple"
+
+
+def pack_cbt(
+    name: str, results: Path, runs: Path, directory: Path | None = None, root: Path | None = None
+) -> Card | None:
+    """Ship the run that is best on validation; None if there is no finished run.
+
+    The run's own network must give the accuracy that the results say. The card has the errors of what is
+    shipped, which are measured anew after its weights were halved.
+    """
+    kind = SHIPPED[name]
+    lines = [
+        line
+        for line in read_results(results_path(results, TABLE))
+        if (line["task"], line["variant"]) == (kind, SYSTEM)
+    ]
+    if not lines:
+        return None
+    line = max(lines, key=lambda line: line["valid"])
+    source = network_directory(runs, kind, SYSTEM, line["seed"])
+    if not (source / "config.json").is_file():
+        raise EntNetError(f"{name}: {source} holds no network; run seed {line['seed']} again")
+    network = StoryModel.from_pretrained(source)
+    data = CbtData(find_questions(directory), kind)
+    _check(name, network, line, data)
+    with tempfile.TemporaryDirectory() as scratch:
+        save_half(network, Path(scratch))
+        halved = StoryModel.from_pretrained(scratch)
+        card = _card(name, kind, line, halved, data)
+        target = (root or pretrained_root()) / name
+        for file in FILES:
+            write_atomically(target / file, (Path(scratch) / file).read_bytes())
+    write_atomically(target / CARD, json.dumps(card.to_dict(), indent=1).encode())
+    return card
+
+
+def error_of(network: StoryModel, questions: Sequence[CbtQuestion]) -> float:
+    """Percentage of questions answered wrongly."""
+    reached = accuracy(WindowScorer(network).scores(questions), answers_of(questions))
+    return round(100 * (1 - reached), 4)
+
+
+def _check(name: str, network: StoryModel, line: dict[str, Any], data: CbtData) -> None:
+    got = error_of(network, data.test)
+    told = 100 * (1 - line["test"])
+    # The compiled code and PyTorch add in another order, which may turn a question that is a tie.
+    if abs(got - told) > 100 / len(data.test) + 0.005:
+        raise EntNetError(
+            f"{name}: the run's network has {got:.2f}% error on the test questions, the results "
+            f"say {told:.2f}%"
+        )
+
+
+def _card(name: str, kind: Kind, line: dict[str, Any], network: StoryModel, data: CbtData) -> Card:
+    return Card(
+        name=name,
+        title=f"Children's Book Test, {KIND_NAMES[kind]}, {line['questions']} questions",
+        task=kind,
+        table=TABLE,
+        variant=SYSTEM,
+        seed=line["seed"],
+        data=f"cbt, {line['questions']}",
+        train_data=f"cbt, {line['questions']}",
+        epoch=line["best_epoch"],
+        validation_error=error_of(network, data.valid),
+        test_error=error_of(network, data.test),
+        test_questions=len(data.test),
+        task_test_errors={},
+        parameters=network.parameter_count(),
+    )
