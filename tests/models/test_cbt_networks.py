@@ -131,6 +131,21 @@ def test_each_learns_what_can_be_learnt(options: dict[str, object]) -> None:
     assert right > 0.5  # 0.1 by chance
 
 
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize(
+    "options", [{}, {"self_supervised": True}, {"query": "lstm"}], ids=["plain", "self", "lstm"]
+)
+def test_gradcheck(options: dict[str, object], training: bool) -> None:
+    model = network(width=3, **options).double().train(training)
+    batch = batch_of(telling_questions(2), [0, 1])
+    names = [name for name, _ in model.named_parameters()]
+
+    def scores(*values: torch.Tensor) -> torch.Tensor:
+        return torch.func.functional_call(model, dict(zip(names, values, strict=True)), (batch,))
+
+    assert torch.autograd.gradcheck(scores, tuple(model.parameters()))
+
+
 def test_dropout_is_for_training_alone() -> None:
     model = network(dropout=0.5)
     batch = batch_of(telling_questions(3), [0, 1, 2])

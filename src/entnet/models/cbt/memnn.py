@@ -146,5 +146,5 @@ def _softmax(match: Tensor, asked: Tensor, stories: int) -> Tensor:
     """Softmax of the matches within each story."""
     best = match.new_full((stories,), -torch.inf).scatter_reduce(0, asked, match.detach(), "amax")
     e = (match - best[asked]).exp()
-    total = torch.zeros(stories).index_add(0, asked, e)
+    total = e.new_zeros(stories).index_add(0, asked, e)
     return e / total[asked]
