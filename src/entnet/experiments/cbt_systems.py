@@ -159,8 +159,8 @@ def _choose(made: Sequence[Chosen], data: CbtData) -> Chosen:
 # Networks on windows.
 
 SIMPLE: dict[Kind, tuple[Options, Options]] = {
-    "NE": ({}, {"epochs": 20, "decay": 0.95, "disguise": 0.2}),
-    "CN": ({}, {"epochs": 30, "decay": 0.95, "query_width": 9}),
+    "NE": ({}, {"epochs": 20, "rate": 0.02, "decay": 0.93, "disguise": 0.2}),
+    "CN": ({}, {"epochs": 30, "rate": 0.02, "decay": 0.95, "query_width": 9}),
 }
 """Network and training of the simple EntNet, by kind; V and P take those of CN."""
 
