@@ -296,8 +296,10 @@ def test_networks_without_slots_cannot_be_tracked(tmp_path: Path) -> None:
 def test_shipped_networks_answer_fresh_stories() -> None:
     """Each network that comes with the package, on stories of its task that nobody has seen."""
     for name in list_pretrained():
-        tracker = Tracker.from_pretrained(name)
         card = Card.read(pretrained_root() / name / CARD)
+        if not isinstance(card.task, int):
+            continue  # for the Children's Book Test, and not to be tracked
+        tracker = Tracker.from_pretrained(name)
         tasks = [card.task] if card.task else [1, 4, 6, 12]
         asked = wrong = 0
         for story in (s for task in tasks for s in generate(task, 80, seed=23, split="test")):

@@ -88,8 +88,8 @@ def test_shipped_networks_load_and_have_cards() -> None:
     known = {want.name for want in wanted()}
     total = 0
     for name, card, size in shipped():
-        total += size
         if name in known:
+            total += size
             assert card is not None
             assert card.name == name
             network = EntNet.from_pretrained(name)
@@ -99,7 +99,11 @@ def test_shipped_networks_load_and_have_cards() -> None:
 
 def test_shipped_networks_give_the_error_on_their_cards(official_data: Path) -> None:
     """One of them here, through the command line; `entnet models pack` checks all."""
-    cards = {name: card for name, card, _ in shipped() if card is not None and card.task}
+    cards = {
+        name: card
+        for name, card, _ in shipped()
+        if card and isinstance(card.task, int) and card.task
+    }
     for name in list(cards)[:1]:
         file = require_babi(cards[name].data, cards[name].task, "test", official_data)
         outcome = CliRunner().invoke(app, ["evaluate", name, str(file), "--json"])

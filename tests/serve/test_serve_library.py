@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from entnet import EntNet, EntNetConfig, EntNetError, Vocab, list_pretrained
+from entnet.experiments.cbt_packing import SHIPPED
 from entnet.serve.library import Library
 from entnet.serve.problems import NoModelError
 from entnet.serve.run import is_loopback, settings_for
@@ -61,7 +62,8 @@ def test_networks_that_need_keys_with_each_story_are_refused(tmp_path: Path) -> 
 
 def test_what_is_shipped_is_offered() -> None:
     if list_pretrained():
-        assert Library().names == list_pretrained()
+        # Those for the Children's Book Test need a question's candidates, and read no other story.
+        assert Library().names == [name for name in list_pretrained() if name not in SHIPPED]
     else:
         with pytest.raises(EntNetError, match="no network to serve"):
             Library()

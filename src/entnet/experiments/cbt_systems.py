@@ -6,6 +6,7 @@ test questions. Settings that the paper leaves out were chosen on validation; do
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -211,7 +212,7 @@ def _train(
 
 def _simple(data: CbtData, seed: int, runs: Path, tell: Tell) -> SystemRun:
     _, outcome, settings = train_simple(data, seed, runs, tell)
-    return _finished(outcome, settings)
+    return _finished(outcome, settings, len(data.train))
 
 
 def _general(data: CbtData, seed: int, runs: Path, tell: Tell) -> SystemRun:
@@ -253,17 +254,19 @@ def _on_windows(
     trainee = TorchTrainee(model, data.train, training)
     outcome = _train(trainee, training, data, runs, name, tell)
     settings = {"network": model.config.to_dict(), "training": training.to_dict()}
-    return _finished(outcome, settings)
+    return _finished(outcome, settings, len(data.train))
 
 
-def _finished(outcome: Outcome, settings: Options) -> SystemRun:
+def _finished(outcome: Outcome, settings: Options, questions: int) -> SystemRun:
     progress = outcome.progress
+    read = progress.epoch * questions
     about = {
         **settings,
         "epochs": progress.epoch,
         "best_epoch": progress.best_epoch,
         "curve": progress.curve,
         "cpu_seconds": round(progress.cpu_seconds, 1),
+        "cpu_seconds_per_100k_questions": round(1e5 * progress.cpu_seconds / read, 2),
     }
     return SystemRun(outcome.valid_scores, outcome.test_scores, about)
 
@@ -336,5 +339,16 @@ def run_system(system: System, data: CbtData, seed: int, runs: Path, tell: Tell)
         "questions": "rebuilt" if data.is_rebuilt else "official",
         "seconds": round(time.monotonic() - began, 1),
         "cpu_seconds": round(time.process_time() - cpu, 1),
+        "peak_memory_mb": peak_memory_mb(),
         **done.about,
     }
+
+
+def peak_memory_mb() -> int | None:
+    """The most memory that this process has held so far; None where the system does not tell."""
+    try:
+        import resource
+    except ImportError:
+        return None
+    held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return round(held / (1e6 if sys.platform == "darwin" else 1e3))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from importlib import resources
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -112,9 +113,9 @@ def list_pretrained() -> list[str]:
     return sorted(found, key=_natural)
 
 
-def _natural(name: str) -> tuple[str, int, str]:
-    digits = "".join(c for c in name if c.isdigit())
-    return name.rstrip("0123456789-abcdefghijklmnopqrstuvwxyz"), int(digits or 0), name
+def _natural(name: str) -> list[int | str]:
+    """babi-qa2 before babi-qa10: text and numbers take turns."""
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
 
 
 def locate(source: Path | str) -> Path:
