@@ -138,6 +138,7 @@ def details(results: Path = Path("results")) -> dict[str, dict[str, Line]]:
                 "sd": statistics.stdev(tests) if len(tests) > 1 else 0.0,
                 "seeds": len(tests),
                 "questions": best["questions"],
+                "epochs": best.get("epochs"),
                 "paper": PAPER.get(name, {}).get(kind),
             }
     return found
@@ -162,13 +163,10 @@ def render_markdown(results: Path = Path("results")) -> str:
     found = details(results)
     if not found:
         return ""
-    rebuilt = any(
-        cell["questions"] == "rebuilt" for kinds in found.values() for cell in kinds.values()
-    )
     told = (
         "**The questions are rebuilt** from the benchmark's books by its published procedure; published "
         "figures are on the official questions. "
-        if rebuilt
+        if _is_rebuilt(found)
         else ""
     )
     rows = [
@@ -185,7 +183,26 @@ def render_markdown(results: Path = Path("results")) -> str:
         rows += [f"| {SYSTEMS[name].title} | {_cells(found[name], name)} |" for name in names]
     for name, paper in PAPER_ONLY.items():
         rows.append(f"| {name} | – | {_share(paper['NE'])} | – | {_share(paper['CN'])} |")
+    if read := _epochs(found):
+        rows += ["", f"Times that networks read their training data, NE and CN: {read}."]
     return "\n".join(rows) + "\n"
+
+
+def _epochs(found: dict[str, dict[str, Line]]) -> str:
+    """How long each network was trained; some only briefly, which a reader should know."""
+    parts = []
+    for name, kinds in found.items():
+        epochs = [f"{cell['epochs']:.2g}" for cell in kinds.values() if cell["epochs"]]
+        if epochs:
+            parts.append(f"{SYSTEMS[name].title} {' and '.join(epochs)}")
+    return "; ".join(parts)
+
+
+def _is_rebuilt(found: dict[str, dict[str, Line]]) -> bool:
+    """Whether any figure is on questions that our builder made."""
+    return any(
+        cell["questions"] == "rebuilt" for kinds in found.values() for cell in kinds.values()
+    )
 
 
 def _cells(kinds: dict[str, Line], name: str) -> str:
@@ -218,7 +235,7 @@ def plot_table4(path: Path, results: Path = Path("results")) -> None:
     if not found:
         raise EntNetError(f"{results}: no runs of {TABLE} to draw")
     names = list(found)[::-1]
-    figure = Figure(figsize=(8.5, 0.5 * len(names) + 1.2), layout="constrained")
+    figure = Figure(figsize=(8.5, 0.5 * len(names) + 1.5), layout="constrained")
     axes = figure.add_subplot()
     for kind, shift, colour in (("NE", 0.2, "#1b7f5c"), ("CN", -0.2, "#9fb8ae")):
         cells = [(n, found[name][kind]) for n, name in enumerate(names) if kind in found[name]]
@@ -228,7 +245,8 @@ def plot_table4(path: Path, results: Path = Path("results")) -> None:
             0.36,
             xerr=[cell["interval"] for _, cell in cells],
             color=colour,
-            ecolor="#555555",
+            ecolor="#222222",
+            capsize=2,
             label=f"{kind}, ours",
         )
         published = [(n + shift, cell["paper"]) for n, cell in cells if cell["paper"] is not None]
@@ -242,8 +260,10 @@ def plot_table4(path: Path, results: Path = Path("results")) -> None:
             label="published, official questions" if kind == "NE" else None,
         )
     axes.set_yticks(range(len(names)), [SYSTEMS[name].title for name in names])
-    axes.set_xlabel("test accuracy")
+    axes.set_xlabel("test accuracy, with 95% intervals")
     axes.set_xlim(0, 1)
-    axes.legend(frameon=False, fontsize="small", loc="lower right")
+    if _is_rebuilt(found):
+        axes.set_title("our figures: rebuilt questions", fontsize="medium")
+    figure.legend(frameon=False, fontsize="small", loc="outside lower center", ncols=3)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=90, metadata={"Software": None} if path.suffix == ".png" else None)
