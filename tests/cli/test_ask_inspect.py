@@ -21,6 +21,7 @@ from typer.testing import CliRunner
 from entnet import EntNet, EntNetError, Tracker, write_babi, write_jsonl
 from entnet.cli import app
 from entnet.cli.conversation import Conversation
+from entnet.experiments.report.write import report_figures, write_report
 from small_networks import make_stories
 
 STORY = "Mary went to the garden.\nJohn moved to the office.\nMary travelled to the kitchen.\n"
@@ -273,6 +274,13 @@ def test_inspect_counts_places(
     assert got["share"] > 0.9
     assert "20 stories" in entnet("inspect", tied, *count).output
     assert "tied" in refused("inspect", walking_networks["walks-free"], *count)
+    entnet("inspect", tied, *count, "--results", tmp_path)
+    kept = report_figures(tmp_path)["table3-places"]
+    assert kept == {"model": Path(tied).name, **got}
+    write_report(tmp_path, tmp_path, tmp_path / "README.md", charts=False)
+    page = (tmp_path / "RESULTS.md").read_text()
+    assert f"({got['share']:.1%} of all)" in page
+    assert "| mary | garden |" in page
 
 
 # serve

@@ -175,6 +175,15 @@ def test_the_first_seed_tries_every_rate_and_the_others_the_best(
     assert sorted(done) == sorted((rate, seed) for rate in RATES for seed in (1, 2))
     with pytest.raises(EntNetError, match="no such network: gru"):
         reproduce_table1a(tmp_path, tmp_path, (1,), ["gru"])
+    with pytest.raises(EntNetError, match="no such length: 15; Table 1a has 10, 20, 40"):
+        reproduce_table1a(tmp_path, tmp_path, (1,), lengths=[15])
+
+
+def test_several_runs_at_a_time_find_what_was_done(tmp_path: Path) -> None:
+    for seed in (1, 2):
+        add_result(tmp_path / "table1b.jsonl", line("table1b", "entnet", 20, 0.01, seed, 0.1))
+    found = reproduce_table1b(tmp_path, tmp_path, (2, 1), jobs=2)
+    assert [done["seed"] for done in found] == [2, 1]
 
 
 def test_reports_choose_on_validation_and_stand_beside_the_paper(tmp_path: Path) -> None:

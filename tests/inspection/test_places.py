@@ -23,6 +23,9 @@ def test_things_go_where_they_are_carried() -> None:
 
 def test_a_thing_taken_by_somebody_nowhere_is_nowhere() -> None:
     assert true_places(["Mary got the milk there."]).things == {}
+    taken = true_places(["Mary went to the office.", "Mary got the milk there."])
+    assert taken.things == {"milk": "office"}
+    assert not taken.carried
     assert true_places(["Mary got the milk.", "Mary went back to the office."]).things == {
         "milk": "office"
     }

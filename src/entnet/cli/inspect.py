@@ -12,12 +12,14 @@ from entnet.cli.common import JsonOption, console, print_json, warn
 from entnet.cli.storyfile import load_story
 from entnet.data.reading import read_stories
 from entnet.data.story import Question, Story
+from entnet.experiments.report.places import write_places
 from entnet.inspection.page import save_page
-from entnet.inspection.places import measure_places
+from entnet.inspection.places import PlaceScore, measure_places, true_places
 from entnet.inspection.plots import save_plot
 from entnet.inspection.tables import trace_tables
 from entnet.inspection.trace import EXAMPLE, trace_story
-from entnet.tracker import load_entity_network
+from entnet.models.entnet import EntNet
+from entnet.tracker import Tracker, load_entity_network
 
 
 def register(app: typer.Typer) -> None:
@@ -55,6 +57,10 @@ def inspect(
     stories: Annotated[
         int, typer.Option("--stories", min=1, help="With --places: how many stories.")
     ] = 200,
+    results: Annotated[
+        Path | None,
+        typer.Option("--results", help="With --places: keep the counts here for `entnet report`."),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Look inside a network while it reads: gates, slots in words, attention.
@@ -64,12 +70,15 @@ def inspect(
     network = load_entity_network(model)
     if places is not None:
         score = measure_places(network, read_stories(places)[:stories])
+        if results is not None:
+            _keep_places(network, Path(model).name, score, results)
         if as_json:
             print_json({"places": score.to_dict()})
             return
         for kind, right, known in (
             ("people", score.people_right, score.people),
             ("things", score.things_right, score.things),
+            ("  of these, carried from place to place", score.carried_right, score.carried),
         ):
             console.print(f"{kind}: {right} of {known} slots name the right place first")
         console.print(f"together {score.share:.1%} in {score.stories} stories")
@@ -89,6 +98,20 @@ def inspect(
         console.print(trace_tables(trace))
         for written in filter(None, (plot, html)):
             console.print(f"[dim]written:[/] {written}")
+
+
+def _keep_places(network: EntNet, model: str, score: PlaceScore, results: Path) -> None:
+    """Write the counts down, with what each slot holds after the paper's story."""
+    tracker = Tracker(network)
+    tracker.read_sentences(EXAMPLE.sentences)
+    truth = true_places(EXAMPLE.sentences)
+    words = {content.key: [near.word for near in content.words] for content in tracker.slots(2)}
+    slots = {
+        name: (place, words[name])
+        for name, place in [*truth.people.items(), *truth.things.items()]
+        if name in words
+    }
+    write_places(results, model, score.to_dict(), slots)
 
 
 def _with_questions(story: Story, questions: list[str]) -> Story:

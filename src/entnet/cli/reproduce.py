@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -23,13 +24,27 @@ from entnet.models import model_class
 
 Engine = Literal["local", "ray"]
 
-OTHERS: dict[str, Callable[..., object]] = {
-    "table1a": gridworld.reproduce_table1a,
-    "table1b": gridworld.reproduce_table1b,
-    "table4": cbt.reproduce_table4,
+
+@dataclass(frozen=True)
+class Other:
+    """A table with a way of running of its own: the function, and its arguments for our options."""
+
+    run: Callable[..., object]
+    folder: str
+    arguments: dict[str, str]
+
+
+OTHERS = {
+    "table1a": Other(
+        gridworld.reproduce_table1a,
+        "gridworld",
+        {"seeds": "seeds", "tasks": "lengths", "variant": "kinds", "jobs": "jobs"},
+    ),
+    "table1b": Other(gridworld.reproduce_table1b, "gridworld", {"seeds": "seeds", "jobs": "jobs"}),
+    "table4": Other(
+        cbt.reproduce_table4, "cbt", {"seeds": "seeds", "tasks": "kinds", "variant": "systems"}
+    ),
 }
-"""Tables with a way of running of their own."""
-_FOLDERS = {"table1a": "gridworld", "table1b": "gridworld", "table4": "cbt"}
 
 KNOWN = ", ".join([*preset_names(), *OTHERS])
 
@@ -40,12 +55,20 @@ def register(app: typer.Typer) -> None:
 
 def reproduce(
     table: Annotated[str, typer.Argument(help=f"The table: {KNOWN}.")],
-    tasks: Annotated[str | None, typer.Option(help="Only these tasks, e.g. 1,4-6.")] = None,
+    tasks: Annotated[
+        str | None,
+        typer.Option(
+            help="Only these tasks, e.g. 1,4-6; of table1a these lengths, of table4 NE or CN."
+        ),
+    ] = None,
     seeds: Annotated[
         str | None, typer.Option(help="These seeds, e.g. 1-3, not the preset's.")
     ] = None,
     variant: Annotated[
-        list[str] | None, typer.Option(help="Only this variant of the preset; may be repeated.")
+        list[str] | None,
+        typer.Option(
+            help="Only this variant of the preset, or this network of table1a or table4; may be repeated."
+        ),
     ] = None,
     jobs: Annotated[int | None, typer.Option(help="Runs at a time; else as many as cores.")] = None,
     epochs: Annotated[int | None, typer.Option(help="Epochs, not the preset's.")] = None,
@@ -80,15 +103,24 @@ def reproduce(
     results/TABLE.jsonl; `entnet report` makes the tables from these lines. Runs whose settings are changed
     by --set or --epochs are no runs of the table, and are written down apart from it.
     """
-    if table in OTHERS:
-        meaningless = jobs or epochs or settings or all_seeds or fresh or engine != "local"
-        if meaningless or (table != "table4" and (tasks or variant)):
-            more = "--tasks (NE, CN), --variant, " if table == "table4" else ""
-            raise EntNetError(f"{table} takes {more}--seeds, --runs and --results only")
-        chosen: dict[str, object] = {"seeds": _numbers(seeds, "--seeds")} if seeds else {}
-        if table == "table4":
-            chosen |= {"systems": variant, "kinds": _kinds(tasks)}
-        OTHERS[table](results=results or Path("results"), runs=runs / _FOLDERS[table], **chosen)
+    if other := OTHERS.get(table):
+        known = ["runs", "results", *other.arguments]
+        asked = {"tasks": tasks, "seeds": seeds, "variant": variant, "jobs": jobs}
+        changed = epochs or settings or data or all_seeds or fresh or engine != "local"
+        if changed or any(asked[name] is not None and name not in known for name in asked):
+            raise EntNetError(f"{table} takes --{', --'.join(known)} only")
+        parsed = {
+            "tasks": _kinds(tasks) if table == "table4" else _numbers(tasks, "--tasks"),
+            "seeds": _numbers(seeds, "--seeds"),
+            "variant": variant,
+            "jobs": jobs or os.cpu_count() or 1,
+        }
+        arguments = {
+            argument: parsed[name]
+            for name, argument in other.arguments.items()
+            if parsed[name] is not None
+        }
+        other.run(results=results or Path("results"), runs=runs / other.folder, **arguments)
         return
     if table not in preset_names():
         raise EntNetError(f"no table {table!r}; there are {KNOWN}")

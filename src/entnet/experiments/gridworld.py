@@ -7,15 +7,20 @@ seeds can be added at any time. Errors are shares of questions, 0 to 1, as in th
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from entnet.errors import EntNetError
 from entnet.experiments.gridworld_run import GridRun, GridSpec, Tell
 from entnet.experiments.results import add_result, read_results, results_path
 
 Line = dict[str, Any]
+Item = TypeVar("Item")
+Made = TypeVar("Made")
 Recipe = dict[str, Any]
 
 KINDS = ("entnet", "lstm", "memn2n")
@@ -47,7 +52,7 @@ RECIPES: dict[str, Recipe] = {
 """How each network is trained. What differs from the paper is said in docs/gridworld.md."""
 
 UPDATES: dict[str, dict[int, tuple[int, int]]] = {
-    "entnet": {10: (150_000, 25_000), 20: (150_000, 25_000), 40: (120_000, 20_000)},
+    "entnet": {10: (300_000, 50_000), 20: (150_000, 25_000), 40: (240_000, 40_000)},
     "lstm": {10: (10_000, 2_000), 20: (10_000, 2_000), 40: (10_000, 2_000)},
     "memn2n": {10: (10_000, 2_000), 20: (10_000, 2_000), 40: (10_000, 2_000)},
 }
@@ -136,38 +141,66 @@ def reproduce_table1a(
     lengths: Sequence[int] = LENGTHS,
     rates: Sequence[float] = RATES,
     every_rate: bool = False,
+    jobs: int = 1,
     tell: Tell = print,
 ) -> list[Line]:
     """Train every network on every length, and return the lines of all runs.
 
     The first seed tries every rate. The others run at the rate that did best for it on validation, or,
-    with ``every_rate``, at all of them.
+    with ``every_rate``, at all of them. Up to ``jobs`` networks and lengths are worked on at a time.
     """
-    unknown = [kind for kind in kinds if kind not in KINDS]
-    if unknown:
-        raise EntNetError(f"no such network: {unknown[0]}; Table 1a has {', '.join(KINDS)}")
-    lines: list[Line] = []
-    for kind in kinds:
-        for length in lengths:
+    _require_known("network", kinds, KINDS)
+    _require_known("length", lengths, LENGTHS)
+    fill = partial(_fill_cell, results, runs, seeds, rates, every_rate, tell)
+    # Long stories first: they take longest.
+    cells = [(kind, length) for length in sorted(lengths, reverse=True) for kind in kinds]
+    return [line for lines in _each(fill, cells, jobs) for line in lines]
 
-            def run(rate: float, seed: int, kind: str = kind, length: int = length) -> Line:
-                return run_spec(table1a_spec(kind, length, rate, seed), results, runs, tell)
 
-            first = [run(rate, seeds[0]) for rate in rates]
-            best = min(first, key=validation)["rate"]
-            chosen = rates if every_rate else [best]
-            lines += first + [run(rate, seed) for rate in chosen for seed in seeds[1:]]
-    return lines
+def _require_known(what: str, given: Sequence[object], known: Sequence[object]) -> None:
+    for one in given:
+        if one not in known:
+            raise EntNetError(f"no such {what}: {one}; Table 1a has {', '.join(map(str, known))}")
+
+
+def _fill_cell(
+    results: Path,
+    runs: Path,
+    seeds: Sequence[int],
+    rates: Sequence[float],
+    every_rate: bool,
+    tell: Tell,
+    cell: tuple[str, int],
+) -> list[Line]:
+    """All runs of one network on one length."""
+
+    def run(rate: float, seed: int) -> Line:
+        return run_spec(table1a_spec(*cell, rate, seed), results, runs, tell)
+
+    first = [run(rate, seeds[0]) for rate in rates]
+    best = min(first, key=validation)["rate"]
+    chosen = rates if every_rate else [best]
+    return first + [run(rate, seed) for rate in chosen for seed in seeds[1:]]
 
 
 def reproduce_table1b(
     results: Path = Path("results"),
     runs: Path = Path("runs/gridworld"),
     seeds: Sequence[int] = SEEDS,
+    jobs: int = 1,
     tell: Tell = print,
 ) -> list[Line]:
     """Train on lengths up to 20, test far beyond, and return the lines of all runs."""
-    return [run_spec(table1b_spec(seed), results, runs, tell) for seed in seeds]
+    run = partial(run_spec, results=results, runs=runs, tell=tell)
+    return list(_each(run, [table1b_spec(seed) for seed in seeds], jobs))
+
+
+def _each(work: Callable[[Item], Made], items: Sequence[Item], jobs: int) -> Iterable[Made]:
+    """What each item comes to, in processes of their own if there may be several at a time."""
+    if jobs == 1:
+        return map(work, items)
+    with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
+        return list(pool.map(work, items))
 
 
 def validation(line: Line) -> float:

@@ -72,7 +72,9 @@ def wanted() -> list[Wanted]:
     ]
     return [
         *single,
-        Wanted("babi-qa2-tied", "two-supporting-facts, 10k, bag of words, tied keys", 2, ("tied",)),
+        Wanted(
+            "babi-qa2-tied", "two-supporting-facts, 10k, bag of words, tied keys", 2, ("table3",)
+        ),
         Wanted("babi-joint", "all 20 tasks, 10k", JOINT, ("joint", "best-joint")),
     ]
 

@@ -7,7 +7,7 @@ and put them down. A slot tied to one of them should have that place as its near
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from entnet.data.story import Story
@@ -27,6 +27,10 @@ class TruePlaces:
 
     people: Mapping[str, str]
     things: Mapping[str, str]
+    carried: Collection[str]
+    """Things that somebody has carried to where they are or have been put down. Of the others no
+    sentence says where they are: it follows from where the one was who took them, which only that
+    one's slot can know."""
 
 
 def true_places(sentences: Sequence[str]) -> TruePlaces:
@@ -34,12 +38,15 @@ def true_places(sentences: Sequence[str]) -> TruePlaces:
     people: dict[str, str] = {}
     things: dict[str, str] = {}
     holder: dict[str, str] = {}
+    carried: set[str] = set()
     for sentence in sentences:
         plain = " ".join(tokenise(sentence))
         if move := _MOVE.match(plain):
             person, place = move.groups()
             people[person] = place
-            things.update({thing: place for thing, by in holder.items() if by == person})
+            along = [thing for thing, by in holder.items() if by == person]
+            things.update(dict.fromkeys(along, place))
+            carried.update(along)
         elif take := _TAKE.match(plain):
             person, thing = take.groups()
             holder[thing] = person
@@ -49,7 +56,7 @@ def true_places(sentences: Sequence[str]) -> TruePlaces:
             holder.pop(drop.group(2), None)
         else:
             raise EntNetError(f"not a sentence of task 2 (moves, takes, drops): {sentence!r}")
-    return TruePlaces(people, things)
+    return TruePlaces(people, things, carried)
 
 
 @dataclass(frozen=True)
@@ -61,6 +68,9 @@ class PlaceScore:
     people_right: int
     things: int
     things_right: int
+    carried: int
+    """Of the things, those that were carried to where they are, as ``TruePlaces`` has it."""
+    carried_right: int
 
     @property
     def share(self) -> float:
@@ -77,6 +87,8 @@ class PlaceScore:
             "people_right": self.people_right,
             "things": self.things,
             "things_right": self.things_right,
+            "carried": self.carried,
+            "carried_right": self.carried_right,
         }
 
 
@@ -87,17 +99,21 @@ def measure_places(model: EntNet, stories: Sequence[Story]) -> PlaceScore:
         raise EntNetError(
             "places are measured on a network whose keys are tied to words, and this one's are not"
         )
-    counts = dict.fromkeys(("people", "people_right", "things", "things_right"), 0)
+    kinds = ("people", "things", "carried")
+    known, right = dict.fromkeys(kinds, 0), dict.fromkeys(kinds, 0)
     tracker = Tracker(model)
     for story in stories:
         tracker.reset()
         tracker.read_sentences(story.sentences)
         said = [content.words[0].word for content in tracker.slots(words=1)]
         truth = true_places(story.sentences)
-        for kind, places in (("people", truth.people), ("things", truth.things)):
-            known = {name: place for name, place in places.items() if name in slot_of}
-            counts[kind] += len(known)
-            counts[f"{kind}_right"] += sum(
-                said[slot_of[name]] == place for name, place in known.items()
-            )
-    return PlaceScore(stories=len(stories), **counts)
+        carried = {name: truth.things[name] for name in truth.carried}
+        for kind, places in zip(kinds, (truth.people, truth.things, carried), strict=True):
+            for name, place in places.items():
+                if name in slot_of:
+                    known[kind] += 1
+                    right[kind] += said[slot_of[name]] == place
+    return PlaceScore(
+        len(stories),
+        *(count[kind] for kind in kinds for count in (known, right)),
+    )

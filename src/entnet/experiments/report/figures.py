@@ -16,7 +16,7 @@ from entnet.experiments.running import Line
 
 TABLES = (
     *("table2", "bow", "tied", "1k", "joint", "best-10k", "best-1k", "best-joint"),
-    "generated",
+    *("table3", "generated"),
 )
 """The tables in the order of the report."""
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from entnet.experiments import cbt, gridworld
+from entnet.experiments.report import places
 from entnet.experiments.report.figures import all_tables
 from entnet.experiments.report.markdown import (
     image_line,
@@ -31,6 +32,7 @@ class Chapter(NamedTuple):
 
 
 CHAPTERS = (
+    Chapter("What slots hold: table 3", places.figures, places.render_markdown, {}),
     Chapter(
         "The world model: tables 1a and 1b",
         gridworld.report,
