@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 from pathlib import Path
 
@@ -100,6 +101,15 @@ def test_rows_for_new_words_lie_behind_the_vocabulary() -> None:
     assert as_rows(words, 3, 2).tolist() == [[0, 2, 3, 4, 3]]
     assert as_rows(words, 3, 2, shift=1).tolist() == [[0, 2, 4, 3, 4]]
     assert as_rows(words, 3, 0).tolist() == [[0, 2, 0, 0, 0]]
+
+
+def test_chosen_questions_are_those_questions() -> None:
+    asked = [question(n) for n in range(6)]
+    data, vocab = encode_training(asked)
+    chosen = data.choose(np.array([4, 1, 1, 3]))
+    expected = encode_with([asked[n] for n in (4, 1, 1, 3)], vocab)
+    for field in dataclasses.fields(WindowedQuestions):
+        np.testing.assert_array_equal(getattr(chosen, field.name), getattr(expected, field.name))
 
 
 def test_the_corpus_has_a_window_a_sentence_and_a_question_a_story() -> None:

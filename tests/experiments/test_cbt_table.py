@@ -105,6 +105,18 @@ def test_every_system_scores_ten_candidates(
         assert name not in NETWORKS
 
 
+def test_an_epoch_may_read_a_part_of_the_questions() -> None:
+    part = WindowTraining(questions=30)
+    first, second = part.order(100, 1), part.order(100, 2)
+    assert len(first) == len(set(first)) == 30
+    assert set(first) != set(second)
+    assert part.passes(100, 5) == pytest.approx(1.5)
+    whole = WindowTraining()
+    assert sorted(whole.order(100, 1)) == list(range(100))
+    assert whole.passes(100, 5) == 5
+    assert WindowTraining(questions=300).passes(100, 5) == 5
+
+
 def test_the_budget_ends_a_run(directory: Path, tmp_path: Path) -> None:
     cbt_systems.SIMPLE["NE"][1]["budget"] = 1e-9
     _, outcome, _ = train_simple(CbtData(directory, "NE"), 1, tmp_path, lambda _: None)

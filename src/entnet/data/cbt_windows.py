@@ -58,6 +58,22 @@ class WindowedQuestions:
     def __len__(self) -> int:
         return len(self.answers)
 
+    def choose(self, chosen: NDArray[np.int64]) -> WindowedQuestions:
+        """These questions, in this order."""
+        lengths = np.diff(self.offsets)[chosen]
+        offsets = np.concatenate(([0], np.cumsum(lengths)))
+        within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)
+        rows = np.repeat(self.offsets[chosen], lengths) + within
+        return WindowedQuestions(
+            self.windows[rows],
+            self.centres[rows],
+            offsets,
+            self.candidates[chosen],
+            self.queries[chosen],
+            self.answers[chosen],
+            self.known,
+        )
+
     def query_windows(self, width: int) -> Ints:
         """(Q, width) the words nearest to the blank."""
         middle = self.queries.shape[1] // 2

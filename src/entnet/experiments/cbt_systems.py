@@ -212,12 +212,18 @@ def _train(
 
 def _simple(data: CbtData, seed: int, runs: Path, tell: Tell) -> SystemRun:
     _, outcome, settings = train_simple(data, seed, runs, tell)
-    return _finished(outcome, settings, len(data.train))
+    return _finished(outcome, settings, data)
 
 
 def _general(data: CbtData, seed: int, runs: Path, tell: Tell) -> SystemRun:
     training = WindowTraining(
-        epochs=8, rate=0.001, optimiser="adam", batch=128, disguise=0.3, budget=400, seed=seed
+        epochs=6,
+        questions=40_000,
+        rate=0.002,
+        optimiser="adam",
+        batch=128,
+        disguise=0.2,
+        seed=seed,
     )
     torch.manual_seed(seed)
     vocab = with_fresh(data.vocab, training.fresh)
@@ -225,17 +231,19 @@ def _general(data: CbtData, seed: int, runs: Path, tell: Tell) -> SystemRun:
     return _on_windows(model, training, data, runs, "entnet-general", tell)
 
 
-def _memory(name: str, **options: Any) -> Callable[[CbtData, int, Path, Tell], SystemRun]:
+def _memory(
+    name: str, epochs: int, **options: Any
+) -> Callable[[CbtData, int, Path, Tell], SystemRun]:
     def run(data: CbtData, seed: int, runs: Path, tell: Tell) -> SystemRun:
         reach = 21 if options.get("query") == "lstm" else 5
         training = WindowTraining(
-            epochs=10,
+            epochs=epochs,
+            questions=20_000,
             rate=0.002,
             optimiser="adam",
             batch=256,
-            disguise=0.3,
+            disguise=0.2,
             query_width=reach,
-            budget=400,
             seed=seed,
         )
         torch.manual_seed(seed)
@@ -254,19 +262,21 @@ def _on_windows(
     trainee = TorchTrainee(model, data.train, training)
     outcome = _train(trainee, training, data, runs, name, tell)
     settings = {"network": model.config.to_dict(), "training": training.to_dict()}
-    return _finished(outcome, settings, len(data.train))
+    return _finished(outcome, settings, data)
 
 
-def _finished(outcome: Outcome, settings: Options, questions: int) -> SystemRun:
+def _finished(outcome: Outcome, settings: Options, data: CbtData) -> SystemRun:
     progress = outcome.progress
-    read = progress.epoch * questions
+    training = WindowTraining.from_dict(settings["training"])
+    passes = training.passes(len(data.train), progress.epoch)
+    seconds = 1e5 * progress.cpu_seconds / (passes * len(data.train))
     about = {
         **settings,
-        "epochs": progress.epoch,
+        "epochs": round(passes, 2),
         "best_epoch": progress.best_epoch,
         "curve": progress.curve,
         "cpu_seconds": round(progress.cpu_seconds, 1),
-        "cpu_seconds_per_100k_questions": round(1e5 * progress.cpu_seconds / read, 2),
+        "cpu_seconds_per_100k_questions": round(seconds, 2),
     }
     return SystemRun(outcome.valid_scores, outcome.test_scores, about)
 
@@ -311,16 +321,16 @@ SYSTEMS: dict[str, System] = {
         System("kneser-ney", "Kneser-Ney, 5-grams", True, _ngrams),
         System("kneser-ney-cache", "Kneser-Ney and cache", True, _ngrams_with_cache),
         System("lstm", "LSTM, context and query", True, _language),
-        System("window-lstm", "LSTM and windows", True, _memory("window-lstm", query="lstm")),
+        System("window-lstm", "LSTM and windows", True, _memory("window-lstm", 4, query="lstm")),
         System("entnet-general", "EntNet, general", True, _general),
         System("entnet-simple", "EntNet, simple", True, _simple, SIMPLE_SEEDS),
         System("entnet-simple-ensemble", "EntNet, simple, 3 together", True, _ensemble),
-        System("memnn", "MemNN, windows", False, _memory("memnn")),
+        System("memnn", "MemNN, windows", False, _memory("memnn", 8)),
         System(
             "memnn-self",
             "MemNN, windows, self-supervised",
             False,
-            _memory("memnn-self", self_supervised=True),
+            _memory("memnn-self", 12, self_supervised=True),
         ),
     )
 }

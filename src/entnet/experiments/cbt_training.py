@@ -32,6 +32,8 @@ class WindowTraining(Config):
     """How a network is trained on windows."""
 
     epochs: int = 20
+    questions: int = 0
+    """Questions of an epoch, drawn anew for each; 0 for all of them."""
     rate: float = 0.01
     decay: float = 1.0
     """The rate is multiplied by this after every epoch."""
@@ -56,6 +58,16 @@ class WindowTraining(Config):
         self.require(self.fresh > 0 or self.disguise == 0, "disguise needs fresh rows")
         for name in ("epochs", "batch"):
             self.require(getattr(self, name) >= 1, f"{name} must be at least 1")
+        self.require(self.questions >= 0, "questions must not be negative")
+
+    def order(self, count: int, epoch: int) -> NDArray[np.int64]:
+        """Which of so many questions an epoch reads, one after the other."""
+        order = shuffled(count, self.seed, epoch)
+        return order[: self.questions] if self.questions else order
+
+    def passes(self, count: int, epochs: int) -> float:
+        """How often these epochs read each of so many questions, on average."""
+        return epochs * min(self.questions / count, 1.0) if self.questions else float(epochs)
 
 
 class Trainee(Protocol):
@@ -80,7 +92,7 @@ class NativeTrainee:
         t = self.training
         return self.net.train_epoch(
             self.data,
-            shuffled(len(self.data), t.seed, number),
+            t.order(len(self.data), number),
             t.rate * t.decay ** (number - 1),
             batch=t.batch,
             clip=t.clip,
@@ -126,16 +138,17 @@ class TorchTrainee:
         t = self.training
         seed = t.seed * 100_003 + number
         torch.manual_seed(seed)
-        corpus = self.data.corpus(t.fresh, t.query_width, np.random.default_rng(seed), t.disguise)
+        data = self.data.choose(t.order(len(self.data), number))
+        corpus = data.corpus(t.fresh, t.query_width, np.random.default_rng(seed), t.disguise)
         entries = corpus.entries()
-        order = shuffled(len(self.data), t.seed, number)
         rate = t.rate * t.decay ** (number - 1)
         loss = errors = 0.0
-        for first in range(0, len(order), t.batch):
-            result = self.engine.step(entries.batch(order[first : first + t.batch]), rate)
+        for first in range(0, len(data), t.batch):
+            chosen = np.arange(first, min(first + t.batch, len(data)))
+            result = self.engine.step(entries.batch(chosen), rate)
             loss += result.loss
             errors += result.errors
-        return EpochResult(loss / len(order), 100 * errors / len(order))
+        return EpochResult(loss / len(data), 100 * errors / len(data))
 
     @torch.no_grad()
     def scores(self, data: WindowedQuestions) -> Floats:
@@ -241,8 +254,8 @@ def _resume(trainee: Trainee, file: Path, training: WindowTraining) -> tuple[Pro
         return Progress(), trainee.arrays()
     with np.load(file, allow_pickle=False) as kept:
         about = json.loads(str(kept["about"]))
-        same = {**about["training"], "epochs": training.epochs, "budget": training.budget}
-        if same != training.to_dict():
+        done = WindowTraining.from_dict(about["training"])
+        if done.replace(epochs=training.epochs, budget=training.budget) != training:
             return Progress(), trainee.arrays()
         trainee.load({n.removeprefix("last."): kept[n] for n in kept.files if n[:5] == "last."})
         best = {n.removeprefix("best."): kept[n] for n in kept.files if n[:5] == "best."}
