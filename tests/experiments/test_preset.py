@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from entnet.config import ConfigError, TrainConfig
@@ -13,6 +15,7 @@ from entnet.experiments.entities import ENTITIES, entities_of
 from entnet.experiments.paper import paper_column
 from entnet.experiments.preset import load_preset, parse_preset, preset_names
 from entnet.experiments.report.figures import TABLES
+from entnet.experiments.spec import specs_of
 from entnet.text import Vocab
 
 PAPER = 'paper = ["table2", "EntNet"]\n'
@@ -22,13 +25,24 @@ PAPER = 'paper = ["table2", "EntNet"]\n'
 def test_shipped_presets_load_and_stand_beside_a_column_of_the_paper(name: str) -> None:
     preset = load_preset(name)
     assert preset.seeds >= 1
-    some = (1, 4, 6, 12, 15, 20)
-    assert preset.tasks == (some if name == "generated" else tuple(range(1, 21)))
+    some = {"generated": (1, 4, 6, 12, 15, 20), "table3": (2,)}
+    assert preset.tasks == some.get(name, tuple(range(1, 21)))
     assert set(preset.tasks) <= set(paper_column(*preset.paper).errors)
 
 
 def test_the_report_knows_every_preset() -> None:
     assert sorted(TABLES) == preset_names()
+
+
+def test_long_settings_make_short_directories(tmp_path: Path) -> None:
+    """Directories of runs are named after changed settings, and names may be 255 bytes long."""
+    groups = tuple(" ".join(f"name{i}" for i in range(n)) for n in range(40, 60))
+    one, other = (
+        specs_of(load_preset("table2"), tmp_path, [1], [1], train={"exchange": exchange})[0]
+        for exchange in (groups, groups[:-1])
+    )
+    assert one.directory != other.directory
+    Path(one.directory).mkdir(parents=True)
 
 
 def test_table2_has_the_papers_settings() -> None:

@@ -11,6 +11,9 @@ from typing import Any, Self
 
 from entnet.experiments.preset import Options, Preset, Variant
 
+LONGEST_NAME = 120
+"""Of a variant: it names a directory, and file systems have limits."""
+
 JOINT = 0
 """The task number of a network that is trained on all tasks at once."""
 
@@ -130,7 +133,10 @@ def _changed_name(variant: Variant, changes: Options) -> str:
     if not changes:
         return variant.name
     said = ",".join(f"{key}={value}" for key, value in sorted(changes.items()))
-    return f"{variant.name}+{said}".replace("/", "_").replace(" ", "")
+    name = f"{variant.name}+{said}".replace("/", "_").replace(" ", "")
+    if len(name) <= LONGEST_NAME:
+        return name
+    return name[:LONGEST_NAME] + "…" + hashlib.sha256(name.encode()).hexdigest()[:8]
 
 
 def parse_numbers(text: str, what: str) -> list[int]:
