@@ -235,7 +235,7 @@ def _memory(
     name: str, epochs: int, **options: Any
 ) -> Callable[[CbtData, int, Path, Tell], SystemRun]:
     def run(data: CbtData, seed: int, runs: Path, tell: Tell) -> SystemRun:
-        reach = 21 if options.get("query") == "lstm" else 5
+        reach = 11 if options.get("query") == "lstm" else 5
         training = WindowTraining(
             epochs=epochs,
             questions=20_000,
@@ -321,7 +321,7 @@ SYSTEMS: dict[str, System] = {
         System("kneser-ney", "Kneser-Ney, 5-grams", True, _ngrams),
         System("kneser-ney-cache", "Kneser-Ney and cache", True, _ngrams_with_cache),
         System("lstm", "LSTM, context and query", True, _language),
-        System("window-lstm", "LSTM and windows", True, _memory("window-lstm", 4, query="lstm")),
+        System("window-lstm", "LSTM and windows", True, _memory("window-lstm", 3, query="lstm")),
         System("entnet-general", "EntNet, general", True, _general),
         System("entnet-simple", "EntNet, simple", True, _simple, SIMPLE_SEEDS),
         System("entnet-simple-ensemble", "EntNet, simple, 3 together", True, _ensemble),

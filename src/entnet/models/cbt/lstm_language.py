@@ -43,7 +43,7 @@ class LanguageConfig(Config):
     rate: float = 0.002
     clip: float = 1.0
     epochs: int = 1
-    budget: float = 100.0
+    budget: float = 60.0
     """CPU seconds after which training ends, whatever it has read."""
     seed: int = 1
     following: int = 2
