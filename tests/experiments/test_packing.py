@@ -13,11 +13,13 @@ from typer.testing import CliRunner
 from entnet.cli import app
 from entnet.data.sources import require_babi
 from entnet.errors import EntNetError
-from entnet.experiments.packing import Wanted, pack, shipped, wanted
+from entnet.experiments.packing import Wanted, pack, run_directory, shipped, wanted
 from entnet.experiments.preset import Preset
 from entnet.experiments.results import add_result, results_path
 from entnet.experiments.running import run_one
 from entnet.experiments.spec import specs_of
+from entnet.experiments.task_data import task_stories
+from entnet.inspection.places import measure_places
 from entnet.models import EntNet
 from entnet.models.base import pretrained_root
 
@@ -51,6 +53,26 @@ def test_the_packed_network_is_the_chosen_one_and_gives_the_error_on_its_card(
     assert json.loads(outcome.output)["error_percent"] == card.test_error
     written = json.loads((tmp_path / "packed" / "babi-qa1" / "card.json").read_text())
     assert written == card.to_dict()
+
+
+def test_the_network_to_look_into_is_chosen_by_its_slots(
+    small: Preset, tmp_path: Path, data_root: Path
+) -> None:
+    preset = replace(small, name="table3", tied=True)
+    made = [run_one(s) for s in specs_of(preset, tmp_path / "runs", [2], data_root=data_root)]
+    for line in made:
+        add_result(results_path(tmp_path / "results", "table3"), line)
+    want = Wanted("babi-qa2-tied", "small", 2, ("table3",), by_places=True)
+    card = pack(want, tmp_path / "results", tmp_path / "runs", data_root, tmp_path / "packed")
+    valid = task_stories(small.data, 2, 0.1, data_root).valid
+    shares = {
+        line["seed"]: measure_places(
+            EntNet.from_pretrained(run_directory(tmp_path / "runs", line) / "model"), valid
+        ).share
+        for line in made
+    }
+    assert card is not None
+    assert shares[card.seed] == max(shares.values()) > min(shares.values())
 
 
 def test_nothing_is_packed_without_a_finished_run(tmp_path: Path, data_root: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -18,7 +19,9 @@ from entnet.experiments.running import Line, error_percent
 from entnet.experiments.spec import JOINT, task_label
 from entnet.experiments.task_data import task_stories
 from entnet.files import write_atomically
+from entnet.inspection.places import measure_places
 from entnet.models.base import StoryModel, list_pretrained, pretrained_root
+from entnet.models.entnet import EntNet
 
 FILES = ("config.json", "vocab.json", "model.safetensors")
 CARD = "card.json"
@@ -62,6 +65,8 @@ class Wanted:
     title: str
     task: int
     tables: tuple[str, ...]
+    by_places: bool = False
+    """Chosen by how many slots name the right place in validation stories, not by its answers."""
 
 
 def wanted() -> list[Wanted]:
@@ -105,7 +110,7 @@ def pack(
     lines = candidates(want, results)
     if not lines:
         return None
-    line = choose(lines)
+    line = _best_slots(lines, runs, data_root) if want.by_places else choose(lines)
     source = run_directory(runs, line) / "model"
     missing = [name for name in FILES if not (source / name).is_file()]
     if missing:
@@ -121,6 +126,17 @@ def pack(
         shutil.copyfile(source / name, target / name)
     write_atomically(target / CARD, json.dumps(card.to_dict(), indent=1).encode())
     return card
+
+
+def _best_slots(lines: Sequence[Line], runs: Path, data_root: Path | None) -> Line:
+    """The run whose network has the most slots that name the right place, in validation stories."""
+
+    def share(line: Line) -> float:
+        network = EntNet.from_pretrained(run_directory(runs, line) / "model")
+        valid = task_stories(line["data"], line["task"], 0.1, data_root).valid
+        return measure_places(network, valid).share
+
+    return max(lines, key=share)
 
 
 def _card(want: Wanted, line: Line) -> Card:
