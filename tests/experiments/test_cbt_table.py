@@ -8,8 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from typer.testing import CliRunner
 
 from cbt_questions import trade_question, write_questions
+from entnet.cli import app
 from entnet.config import ConfigError
 from entnet.data.cbt import cbt_file_name
 from entnet.data.cbt_windows import encode_training, encode_with, with_fresh
@@ -198,6 +200,31 @@ def test_the_report_has_every_system_beside_the_paper(tmp_path: Path) -> None:
     assert cbt.figures(tmp_path)["table4"]["entnet-simple"]["CN"] == 0.60
     cbt.plot_table4(tmp_path / "chart.png", tmp_path)
     assert (tmp_path / "chart.png").stat().st_size > 5000
+
+
+def test_the_command_runs_the_kinds_and_systems_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_questions(tmp_path / "data" / "cbt" / "data")
+    monkeypatch.setenv("ENTNET_DATA", str(tmp_path / "data"))
+    arguments = ["reproduce", "table4", "--runs", str(tmp_path), "--results", str(tmp_path)]
+    asked = ["--tasks", "cn", "--variant", "context-frequency", "--variant", "word-distance"]
+    outcome = CliRunner().invoke(app, [*arguments, *asked])
+    assert outcome.exit_code == 0, outcome.output
+    lines = read_results(tmp_path / "table4.jsonl")
+    assert [(line["task"], line["variant"]) for line in lines] == [
+        ("CN", "context-frequency"),
+        ("CN", "word-distance"),
+    ]
+    assert all(0 < line["peak_memory_mb"] < 10_000 for line in lines)
+    for wrong, reason in (
+        (["--tasks", "NE,nouns"], "no kind of question 'NOUNS'"),
+        (["--variant", "gpt"], "no system 'gpt'"),
+        (["--epochs", "3"], "table4 takes"),
+    ):
+        outcome = CliRunner().invoke(app, [*arguments, *wrong])
+        assert outcome.exit_code == 1
+        assert reason in str(outcome.exception)
 
 
 def test_without_results_there_is_nothing_to_report(tmp_path: Path) -> None:
