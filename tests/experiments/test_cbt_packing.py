@@ -1,0 +1,136 @@
+"""Networks for the Children's Book Test in the package: the right ones, halved, with true cards."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from typer.testing import CliRunner
+
+from cbt_questions import write_questions
+from entnet.cli import app
+from entnet.data.cbt import cbt_file_name, read_cbt
+from entnet.errors import EntNetError
+from entnet.experiments import cbt, cbt_systems
+from entnet.experiments.cbt_packing import SHIPPED, error_of, pack_cbt
+from entnet.experiments.packing import shipped
+from entnet.experiments.results import read_results
+from entnet.models.base import StoryModel
+from entnet.serve.library import Library
+from entnet.tracker import Tracker
+
+SIZE_LIMIT = 10_000_000
+
+
+@pytest.fixture
+def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Questions, and two runs on them that learn something."""
+    settings = {"epochs": 12, "rate": 0.02, "fresh": 4}
+    monkeypatch.setitem(cbt_systems.SIMPLE, "NE", ({"width": 24}, settings))
+    place = write_questions(tmp_path / "questions", ("NE",))
+    cbt.reproduce_table4(
+        tmp_path / "results",
+        tmp_path / "runs",
+        [1, 2],
+        ["entnet-simple"],
+        ["NE"],
+        place,
+        lambda _: None,
+    )
+    return place
+
+
+def pack(tmp_path: Path, directory: Path) -> Any:
+    return pack_cbt(
+        "cbt-ne", tmp_path / "results", tmp_path / "runs", directory, tmp_path / "packed"
+    )
+
+
+def test_the_best_run_is_packed_and_gives_the_error_on_its_card(
+    tmp_path: Path, directory: Path
+) -> None:
+    lines = read_results(tmp_path / "results" / "table4.jsonl")
+    best = max(lines, key=lambda line: line["valid"])
+    card = pack(tmp_path, directory)
+    assert (card.name, card.task, card.seed) == ("cbt-ne", "NE", best["seed"])
+    assert card.test_error == pytest.approx(100 * (1 - best["test"]), abs=2.1)  # one question of 50
+    assert card.epoch == best["best_epoch"]
+    file = directory / cbt_file_name("NE", "test")
+    packed = tmp_path / "packed" / "cbt-ne"
+    outcome = CliRunner().invoke(
+        app, ["evaluate", str(packed), str(file), "--json", "--predictions"]
+    )
+    told = json.loads(outcome.output)
+    assert told["error_percent"] == card.test_error
+    assert told["accuracy"] == pytest.approx(1 - card.test_error / 100)
+    right = [
+        got == one.answer for got, one in zip(told["predictions"], read_cbt(file), strict=True)
+    ]
+    assert sum(right) == told["questions"] - told["errors"]
+    assert json.loads((packed / "card.json").read_text()) == card.to_dict()
+    plain = CliRunner().invoke(app, ["evaluate", str(packed), str(file)])
+    assert f"{told['errors']} errors in 50 questions" in plain.output
+
+
+def test_weights_are_halved_on_disk_alone(tmp_path: Path, directory: Path) -> None:
+    card = pack(tmp_path, directory)
+    weights = tmp_path / "packed" / "cbt-ne" / "model.safetensors"
+    assert weights.stat().st_size < 2 * card.parameters + 2000
+    network = StoryModel.from_pretrained(weights.parent)
+    assert {tensor.dtype for tensor in network.state_dict().values()} == {torch.float32}
+
+
+def test_a_network_that_does_not_give_its_recorded_accuracy_is_refused(
+    tmp_path: Path, directory: Path
+) -> None:
+    path = tmp_path / "results" / "table4.jsonl"
+    lines = [{**line, "test": 0.01} for line in read_results(path)]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with pytest.raises(EntNetError, match=r"the results say 99\.00%"):
+        pack(tmp_path, directory)
+    assert not (tmp_path / "packed").exists()
+
+
+def test_what_is_missing_is_told(tmp_path: Path, directory: Path) -> None:
+    assert pack_cbt("cbt-cn", tmp_path / "results", tmp_path, directory) is None
+    with pytest.raises(EntNetError, match="holds no network; run seed"):
+        pack_cbt("cbt-ne", tmp_path / "results", tmp_path / "elsewhere", directory)
+
+
+def test_the_shipped_networks_are_small_and_have_cards() -> None:
+    found = {name: (card, size) for name, card, size in shipped() if name in SHIPPED}
+    assert set(found) == set(SHIPPED)
+    assert sum(size for _, size in found.values()) < SIZE_LIMIT
+    for name, (card, _) in found.items():
+        assert card is not None
+        assert (card.name, card.task) == (name, SHIPPED[name])
+        assert StoryModel.from_pretrained(name).parameter_count() == card.parameters
+    listed = CliRunner().invoke(app, ["models"], env={"COLUMNS": "200"}).output
+    assert all(name in listed for name in SHIPPED)
+    assert "accuracy 0." in listed
+
+
+def test_the_shipped_networks_give_the_errors_on_their_cards() -> None:
+    try:
+        place = cbt.find_questions()
+    except EntNetError:
+        pytest.skip("no questions; `entnet data build-cbt` builds them")
+    cards = {name: card for name, card, _ in shipped()}
+    for name, kind in SHIPPED.items():
+        card = cards[name]
+        assert card is not None
+        questions = read_cbt(place / cbt_file_name(kind, "test"))
+        if ("rebuilt" in card.data) == (place / "build.json").is_file():
+            assert error_of(StoryModel.from_pretrained(name), questions) == card.test_error
+
+
+def test_networks_that_need_candidates_are_neither_tracked_nor_served() -> None:
+    for name in SHIPPED:
+        with pytest.raises(EntNetError, match="takes its keys from the story: 10 words"):
+            Tracker.from_pretrained(name)
+        with pytest.raises(EntNetError, match=f"{name} cannot be served"):
+            Library([name])
+    assert not set(SHIPPED) & set(Library().names)
