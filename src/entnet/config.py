@@ -234,6 +234,8 @@ class TrainConfig(Config):
     """Groups of words ("mary sandra") exchanged for one another as a story is read (not in the paper)."""
     exchange_unless: str = ""
     """Words that keep a story as it is: where they occur, answers hang on the very words (task 20)."""
+    exchange_where: str = ""
+    """If given, words are exchanged only in stories in which one of these occurs."""
 
     schedule: Literal["halving", "plateau", "constant"] = "halving"
     halve_every: int = 25

@@ -21,13 +21,17 @@ GROUPS = ("mary john unicorn", "milk apple")
 
 
 def told(
-    stories: list[Story], groups: tuple[str, ...], seed: int = 0, unless: str = ""
+    stories: list[Story],
+    groups: tuple[str, ...],
+    seed: int = 0,
+    unless: str = "",
+    where: str = "",
 ) -> tuple[Vocab, list[list[str]]]:
     """Each story as the words of its sentences, questions and answers, after an exchange."""
     vocab = Vocab.build(story_words(stories))
     corpus = Corpus.encode(stories, vocab)
     batch = corpus.entries().batch(np.arange(len(stories)))
-    changed = Exchange(groups, vocab, unless)(batch, np.random.default_rng(seed))
+    changed = Exchange(groups, vocab, unless, where)(batch, np.random.default_rng(seed))
     lines = []
     for i in range(len(stories)):
         first, last = changed.story_offsets[i : i + 2].tolist()
@@ -102,3 +106,20 @@ def test_stories_of_fixed_knowledge_stay() -> None:
     assert {line[0][0] for line in tales} == {"mary"}
     assert {line[0][-1] for line in tales} == {"bedroom"}
     assert {line[1][0] for line in tales} == {"mary", "john"}
+
+
+def test_only_stories_with_a_given_word_change() -> None:
+    other = Story(("Mary got the milk.",), (Question(1, "Who got it?", "Mary"),))
+    _, plain = told([STORY, other], ())
+    changed = [told([STORY, other], GROUPS, seed, where="left nowhere")[1] for seed in range(20)]
+    assert all(story == plain[1] for _, story in changed)
+    assert any(story != plain[0] for story, _ in changed)
+    assert all(told([STORY, other], GROUPS, seed, where="nowhere")[1] == plain for seed in range(5))
+
+
+def test_a_word_can_keep_a_story_as_it_is() -> None:
+    other = Story(("Mary got the milk.",), (Question(1, "Who got it?", "Mary"),))
+    _, plain = told([STORY, other], ())
+    changed = [told([STORY, other], GROUPS, seed, unless="left")[1] for seed in range(20)]
+    assert all(story == plain[0] for story, _ in changed)
+    assert any(story != plain[1] for _, story in changed)

@@ -55,6 +55,19 @@ def test_another_runs_directory_is_refused(tmp_path: Path, stories: list[Story])
         make(tmp_path, stories, rate=0.5).train()
 
 
+def test_a_run_from_before_an_option_was_there_goes_on(
+    tmp_path: Path, stories: list[Story]
+) -> None:
+    first = make(tmp_path / "run", stories).train()
+    path = tmp_path / "run" / "run.json"
+    about = json.loads(path.read_text())
+    del about["train"]["exchange_where"]
+    path.write_text(json.dumps(about))
+    assert make(tmp_path / "run", stories).train() == first
+    with pytest.raises(EntNetError, match=r"another run.*train\.exchange_where"):
+        make(tmp_path / "run", stories, exchange_where="north").train()
+
+
 def test_damaged_checkpoint_is_named(tmp_path: Path, stories: list[Story]) -> None:
     make(tmp_path, stories).train()
     (tmp_path / "result.json").unlink()

@@ -22,10 +22,13 @@ NO_WORD = -1
 class Exchange:
     """Groups of exchangeable words, each given as words with blanks between them.
 
-    Stories in which a word of ``unless`` occurs stay as they are.
+    Stories in which a word of ``unless`` occurs stay as they are, and so do, if ``where`` is given, stories
+    without a word of it.
     """
 
-    def __init__(self, groups: Sequence[str], vocab: Vocab, unless: str = "") -> None:
+    def __init__(
+        self, groups: Sequence[str], vocab: Vocab, unless: str = "", where: str = ""
+    ) -> None:
         self.size = len(vocab)
         known = [[vocab.index[word] for word in group.split() if word in vocab] for group in groups]
         self.groups = [np.array(group) for group in known if len(group) > 1]
@@ -38,7 +41,11 @@ class Exchange:
         self.lists = {list_: tuple(number[part] for part in lists[list_]) for list_ in lists}
         self.list_number = {parts: list_ for list_, parts in self.lists.items()}
         self.numbers = len(number)
-        self.unless = torch.tensor(vocab.encode([word for word in unless.split() if word in vocab]))
+        self.unless, self.where = (
+            torch.tensor(vocab.encode([word for word in words.split() if word in vocab]))
+            for words in (unless, where)
+        )
+        self.anywhere = not where
 
     def tables(self, stories: int, generator: np.random.Generator) -> Ints:
         """For each story, the word that stands in for each word, if there is one: (S, |V|)"""
@@ -57,11 +64,16 @@ class Exchange:
         table = torch.from_numpy(self.tables(stories, generator))
         story = torch.repeat_interleave(torch.arange(stories), batch.story_offsets.diff())
         asked_of = batch.question_story
+        as_it_is = torch.arange(self.size)
         if len(self.unless):
-            table[story[torch.isin(batch.words, self.unless).any(1)]] = torch.arange(self.size)
+            table[story[torch.isin(batch.words, self.unless).any(1)]] = as_it_is
+        if not self.anywhere:
+            named = torch.zeros(stories, dtype=torch.bool)
+            named[story[torch.isin(batch.words, self.where).any(1)]] = True
+            table[~named] = as_it_is
         # Where an answer would be a list that the vocabulary lacks, the story stays as it is.
         impossible = asked_of[table[asked_of, batch.answers] == NO_WORD]
-        table[impossible] = torch.arange(self.size)
+        table[impossible] = as_it_is
         return replace(
             batch,
             words=table[story].gather(1, batch.words),

@@ -100,7 +100,9 @@ class Run:
         self.engine: Engine = choose_engine(self.model, config)
         self.entries = data.train.entries(config.draw, self.model.config.memory_limit)
         self.valid_entries = data.valid.entries("story", self.model.config.memory_limit)
-        self.exchange = Exchange(config.exchange, self.model.vocab, config.exchange_unless)
+        self.exchange = Exchange(
+            config.exchange, self.model.vocab, config.exchange_unless, config.exchange_where
+        )
         self.progress = Progress()
         self.best = self._weights()
         self.done = 0
@@ -224,6 +226,8 @@ class Run:
         mine = json.loads(json.dumps(mine))
         if path.is_file():
             theirs = json.loads(path.read_text(encoding="utf-8"))
+            # A run from before an option was there is one with its default.
+            theirs["train"] = {**TrainConfig().to_dict(), **theirs.get("train", {})}
             changed = sorted(
                 f"{part}.{key}"
                 for part in ("model", "train")
