@@ -10,7 +10,7 @@ from torch import nn
 from entnet.data.cbt_windows import WindowedQuestions, with_fresh
 from entnet.data.story import RaggedBatch
 from entnet.errors import EntNetError
-from entnet.models.cbt.native import NativeSimple, accuracy, is_simple, simple_config
+from entnet.models.cbt.native import NativeSimple, accuracy, is_built, is_simple, simple_config
 from entnet.models.entnet import EntNet
 from entnet.text import Vocab
 
@@ -60,6 +60,11 @@ def network(width: int, fresh: int = 3, query: int = 5, **options: object) -> En
 
 def batch(data: WindowedQuestions, chosen: np.ndarray, fresh: int, query: int = 5) -> RaggedBatch:
     return data.corpus(fresh, query).entries().batch(chosen)
+
+
+def test_the_compiled_code_is_there() -> None:
+    """The package builds it; without it, training takes hours and nothing would say so."""
+    assert is_built()
 
 
 @pytest.mark.parametrize("width", [1, 7, 16, 100, 129])
