@@ -104,6 +104,7 @@ def test_a_run_directory_that_is_gone_is_named(
 def test_what_is_wanted_is_every_task_a_tied_network_and_a_joint_one() -> None:
     names = [want.name for want in wanted()]
     assert names == [*(f"babi-qa{t}" for t in range(1, 21)), "babi-qa2-tied", "babi-joint"]
+    assert [want.name for want in wanted() if want.by_places] == ["babi-qa2-tied"]
 
 
 def test_shipped_networks_load_and_have_cards() -> None:

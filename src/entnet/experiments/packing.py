@@ -78,7 +78,11 @@ def wanted() -> list[Wanted]:
     return [
         *single,
         Wanted(
-            "babi-qa2-tied", "two-supporting-facts, 10k, bag of words, tied keys", 2, ("table3",)
+            "babi-qa2-tied",
+            "two-supporting-facts, 10k, bag of words, tied keys",
+            2,
+            ("table3",),
+            by_places=True,
         ),
         Wanted("babi-joint", "all 20 tasks, 10k", JOINT, ("joint", "best-joint")),
     ]
