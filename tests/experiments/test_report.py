@@ -157,6 +157,8 @@ def test_the_report_shows_charts_and_the_world_model(tmp_path: Path, make_line: 
     for name in images:
         assert (docs / "images" / name).stat().st_size > 1000
         assert f"(images/{name})" in page
+    assert "| `table1a` | world model, EntNet: error at T = 20 | 0.0200 | 0 |" in page
+    assert "error at T = 20, 40, 80 | 0.0200, 0.0400, 0.0800 | 0, 0, 0.08 |" in page
     figures = report_figures(tmp_path / "results")
     assert figures["table1a"] == {"entnet": {"20": 0.02}}
     assert figures["table1b"] == {"entnet": lengths}

@@ -188,6 +188,20 @@ def render_markdown(results: Path = Path("results")) -> str:
     return "\n".join(rows) + "\n"
 
 
+def summary_rows(results: Path = Path("results")) -> list[list[str]]:
+    """For the summary: table, what it is, our accuracies, the paper's, for the networks of the paper."""
+    return [
+        [
+            f"`{TABLE}`",
+            f"Children's Book Test, {SYSTEMS[name].title}: accuracy, {' and '.join(kinds)}",
+            ", ".join(_share(cell["accuracy"]) for cell in kinds.values()),
+            ", ".join(_share(cell["paper"]) for cell in kinds.values()),
+        ]
+        for name, kinds in details(results).items()
+        if name.startswith("entnet") and name in PAPER
+    ]
+
+
 def _epochs(found: dict[str, dict[str, Line]]) -> str:
     """How long each network was trained; some only briefly, which a reader should know."""
     parts = []

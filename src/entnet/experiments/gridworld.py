@@ -274,6 +274,30 @@ def render_markdown(results: Path = Path("results")) -> str:
     return "\n".join(parts)
 
 
+def summary_rows(results: Path = Path("results")) -> list[list[str]]:
+    """For the summary: table, what it is, our errors, the paper's."""
+    found = details(results)
+    rows = []
+    for kind, cells in found["table1a"].items():
+        what = f"world model, {TITLES[kind]}: error at T = {', '.join(cells)}"
+        rows.append(["`table1a`", what, *_errors(cells.values())])
+    if found["table1b"]:
+        cells = {
+            t: cell for t, cell in found["table1b"]["entnet"].items() if int(t) in (20, 40, 80)
+        }
+        what = f"world model, EntNet trained on T up to 20: error at T = {', '.join(cells)}"
+        rows.append(["`table1b`", what, *_errors(cells.values())])
+    return rows
+
+
+def _errors(cells: Iterable[Line]) -> tuple[str, str]:
+    cells = list(cells)
+    return (
+        ", ".join(f"{cell['error']:.4f}" for cell in cells),
+        ", ".join(f"{cell['paper']:g}" for cell in cells),
+    )
+
+
 def _markdown_1a(kinds: dict[str, dict[str, Line]]) -> str:
     rows = [
         "Trained and tested on stories of T sentences. Error: the run chosen on validation.",

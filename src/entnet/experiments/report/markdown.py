@@ -30,10 +30,13 @@ otherwise.
 
 
 def results_page(
-    tables: dict[str, TableFigures], charts: dict[str, list[str]], more: Sequence[str] = ()
+    tables: dict[str, TableFigures],
+    summary: str,
+    charts: dict[str, list[str]],
+    more: Sequence[str] = (),
 ) -> str:
     """The whole page; ``charts`` names each table's images, ``more`` are sections of other experiments."""
-    parts = [HEADER, "## Summary\n\n" + summary_table(tables.values())]
+    parts = [HEADER, "## Summary\n\n" + summary]
     parts += [section(table, charts.get(name, [])) for name, table in tables.items()]
     return "\n".join([*parts, *more])
 

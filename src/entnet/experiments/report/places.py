@@ -64,6 +64,18 @@ def render_markdown(results: Path) -> str:
     )
 
 
+def summary_rows(results: Path) -> list[list[str]]:
+    """For the summary: table, what it is, our share, the paper's."""
+    kept = _read(results)
+    if not kept:
+        return []
+    score = kept["score"]
+    what = (
+        f"slots that name the true place, people and things, {score['stories']} stories of task 2"
+    )
+    return [["`table3`", what, f"{score['share']:.1%}", "one story shown"]]
+
+
 def _share(score: dict[str, float], kind: str) -> str:
     return f"{score[f'{kind}_right'] / max(score[kind], 1):.1%}"
 

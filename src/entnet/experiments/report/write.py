@@ -11,6 +11,7 @@ from entnet.experiments.report import places
 from entnet.experiments.report.figures import all_tables
 from entnet.experiments.report.markdown import (
     image_line,
+    markdown_table,
     put_between_markers,
     results_page,
     summary_table,
@@ -29,21 +30,27 @@ class Chapter(NamedTuple):
     """Its tables in docs/RESULTS.md."""
     charts: dict[str, tuple[str, Callable[[Path, Path], None]]]
     """By image name: the table that it shows, and what draws it to a path from the results folder."""
+    summary: Callable[[Path], list[list[str]]]
+    """Its rows of the summary: table, what it is, our figures, the paper's."""
 
 
 CHAPTERS = (
-    Chapter("What slots hold: table 3", places.figures, places.render_markdown, {}),
+    Chapter(
+        "What slots hold: table 3", places.figures, places.render_markdown, {}, places.summary_rows
+    ),
     Chapter(
         "The world model: tables 1a and 1b",
         gridworld.report,
         gridworld.render_markdown,
         {"table1b-lengths.png": ("table1b", gridworld.plot_generalisation)},
+        gridworld.summary_rows,
     ),
     Chapter(
         "The Children's Book Test: table 4",
         cbt.figures,
         cbt.render_markdown,
         {"table4.png": ("table4", cbt.plot_table4)},
+        cbt.summary_rows,
     ),
 )
 """The experiments besides bAbI."""
@@ -77,11 +84,14 @@ def write_report(results: Path, docs: Path, readme: Path, charts: bool = True) -
                 f"## {chapter.title}\n\n{text}" + "".join(f"\n{image_line(name)}" for name in drawn)
             )
         written += [docs / "images" / name for name in drawn]
-    write_atomically(docs / "RESULTS.md", results_page(tables, images, more).encode())
+    summary = summary_table(tables.values())
+    if others := [row for chapter in CHAPTERS for row in chapter.summary(results)]:
+        summary += "\n" + markdown_table(["table", "what", "ours", "paper"], others, left=2)
+    write_atomically(docs / "RESULTS.md", results_page(tables, summary, images, more).encode())
     written.append(docs / "RESULTS.md")
     if readme.is_file():
         old = readme.read_text(encoding="utf-8")
-        new = put_between_markers(old, summary_table(tables.values()))
+        new = put_between_markers(old, summary)
         if new is not None:
             write_atomically(readme, new.encode())
             written.append(readme)
