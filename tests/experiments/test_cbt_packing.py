@@ -108,9 +108,9 @@ def test_the_shipped_networks_are_small_and_have_cards() -> None:
         assert card is not None
         assert (card.name, card.task) == (name, SHIPPED[name])
         assert StoryModel.from_pretrained(name).parameter_count() == card.parameters
-    listed = CliRunner().invoke(app, ["models"], env={"COLUMNS": "200"}).output
+    listed = CliRunner().invoke(app, ["models"]).output
     assert all(name in listed for name in SHIPPED)
-    assert "accuracy 0." in listed
+    assert "(accuracy" in listed
 
 
 def test_the_shipped_networks_give_the_errors_on_their_cards() -> None:

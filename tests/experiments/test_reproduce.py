@@ -32,7 +32,7 @@ def test_mistakes_are_told_before_anything_runs(data_root: Path, tmp_path: Path)
     common = ["--data", str(data_root), "--runs", str(tmp_path / "runs")]
     for arguments, complaint in (
         (["table9"], "no table 'table9'"),
-        (["table1b", "--tasks", "3"], "table1b takes --seeds"),
+        (["table1b", "--tasks", "3"], "table1b takes --runs, --results, --seeds, --jobs only"),
         (["table2", "--tasks", "21"], "no task 21"),
         (["table2", "--seeds", "one"], "--seeds"),
         (["table2", "--variant", "fast"], "no variant 'fast'"),
