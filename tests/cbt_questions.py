@@ -5,7 +5,10 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
+import numpy as np
+
 from entnet.data.cbt import BLANK, SPLITS, CbtQuestion, Kind, cbt_file_name, write_cbt
+from entnet.data.cbt_windows import WindowedQuestions
 
 NAMES = tuple(f"Name{letter}" for letter in "abcdefghijklmnop")
 TRADES = ("baker", "miller", "sailor", "tailor", "smith", "cook", "monk", "clerk", "nurse", "guard")
@@ -35,3 +38,24 @@ def write_questions(directory: Path, kinds: tuple[Kind, ...] = ("NE", "CN")) -> 
             write_cbt(directory / cbt_file_name(kind, split), questions)
     (directory / "build.json").write_text("{}")
     return directory
+
+
+def telling_questions(count: int, known: int, seed: int = 3) -> WindowedQuestions:
+    """The word left of the blank is the word left of the answer's only occurrence."""
+    draw = np.random.default_rng(seed)
+    candidates = np.stack([draw.permutation(np.arange(20, 50))[:10] for _ in range(count)])
+    lefts = np.stack([draw.permutation(np.arange(2, 20))[:10] for _ in range(count)])
+    windows = np.zeros((count, 10, 5), dtype=np.int32)
+    windows[:, :, 2], windows[:, :, 1] = candidates, lefts
+    answers = draw.integers(0, 10, count)
+    queries = np.zeros((count, 21), dtype=np.int32)
+    queries[:, 10], queries[:, 9] = 1, lefts[np.arange(count), answers]
+    return WindowedQuestions(
+        windows.reshape(-1, 5),
+        np.tile(np.arange(10, dtype=np.int32), count),
+        np.arange(count + 1, dtype=np.int64) * 10,
+        candidates.astype(np.int32),
+        queries,
+        answers.astype(np.int32),
+        known,
+    )

@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch import nn
 
+from cbt_questions import telling_questions
 from entnet.data.cbt_windows import WindowedQuestions, with_fresh
 from entnet.data.story import RaggedBatch
 from entnet.errors import EntNetError
@@ -214,29 +215,11 @@ def test_candidates_in_disguise_are_read_through_the_fresh_rows() -> None:
 
 
 def test_training_learns_what_can_be_learnt() -> None:
-    """The word left of the blank is the word left of the answer's only occurrence."""
-    draw = np.random.default_rng(3)
-    count = 4000
-    candidates = np.stack([draw.permutation(np.arange(20, 50))[:10] for _ in range(count)])
-    lefts = np.stack([draw.permutation(np.arange(2, 20))[:10] for _ in range(count)])
-    windows = np.zeros((count, 10, 5), dtype=np.int32)
-    windows[:, :, 2], windows[:, :, 1] = candidates, lefts
-    answers = draw.integers(0, 10, count)
-    queries = np.zeros((count, 21), dtype=np.int32)
-    queries[:, 10], queries[:, 9] = 1, lefts[np.arange(count), answers]
-    data = WindowedQuestions(
-        windows.reshape(-1, 5),
-        np.tile(np.arange(10, dtype=np.int32), count),
-        np.arange(count + 1, dtype=np.int64) * 10,
-        candidates.astype(np.int32),
-        queries,
-        answers.astype(np.int32),
-        KNOWN,
-    )
+    draw, data = np.random.default_rng(3), telling_questions(4000, KNOWN)
     native = NativeSimple(network(40, embedding_scale=0.3))
     untrained = accuracy(native.scores(data), data.answers)
     for epoch in range(12):
-        native.train_epoch(data, draw.permutation(count), 0.02, seed=epoch)
+        native.train_epoch(data, draw.permutation(len(data)), 0.02, seed=epoch)
     assert untrained < 0.6
     assert accuracy(native.scores(data), data.answers) > 0.9
 

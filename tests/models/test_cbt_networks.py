@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from cbt_questions import telling_questions
 from entnet.config import ConfigError
 from entnet.data.cbt import BLANK, CbtQuestion
 from entnet.data.cbt_windows import WindowedQuestions, encode_training, with_fresh
@@ -29,27 +30,6 @@ from entnet.text import Vocab
 KNOWN = 60
 
 
-def telling_questions(count: int, seed: int = 3) -> WindowedQuestions:
-    """The word left of the blank is the word left of the answer's only occurrence."""
-    draw = np.random.default_rng(seed)
-    candidates = np.stack([draw.permutation(np.arange(20, 50))[:10] for _ in range(count)])
-    lefts = np.stack([draw.permutation(np.arange(2, 20))[:10] for _ in range(count)])
-    windows = np.zeros((count, 10, 5), dtype=np.int32)
-    windows[:, :, 2], windows[:, :, 1] = candidates, lefts
-    answers = draw.integers(0, 10, count)
-    queries = np.zeros((count, 21), dtype=np.int32)
-    queries[:, 10], queries[:, 9] = 1, lefts[np.arange(count), answers]
-    return WindowedQuestions(
-        windows.reshape(-1, 5),
-        np.tile(np.arange(10, dtype=np.int32), count),
-        np.arange(count + 1, dtype=np.int64) * 10,
-        candidates.astype(np.int32),
-        queries,
-        answers.astype(np.int32),
-        KNOWN,
-    )
-
-
 def network(**options: object) -> WindowMemory:
     torch.manual_seed(1)
     vocab = with_fresh(Vocab.build(f"w{n}" for n in range(KNOWN - 1)), 4)
@@ -62,7 +42,7 @@ def batch_of(data: WindowedQuestions, chosen: list[int], query: int = 5) -> Ragg
 
 
 def test_the_plain_network_is_its_equations() -> None:
-    data = telling_questions(3)
+    data = telling_questions(3, KNOWN)
     model = network().eval()
     batch = batch_of(data, [0, 1, 2])
     scores = model(batch)
@@ -79,7 +59,7 @@ def test_the_plain_network_is_its_equations() -> None:
 
 
 def test_the_self_supervised_network_gathers_windows_by_their_middle() -> None:
-    data = telling_questions(2)
+    data = telling_questions(2, KNOWN)
     model = network(self_supervised=True)
     batch = batch_of(data, [1, 0])
     assert batch.story_keys is not None
@@ -101,7 +81,7 @@ def test_the_self_supervised_network_gathers_windows_by_their_middle() -> None:
     "options", [{}, {"self_supervised": True}, {"query": "lstm", "sentence_length": 7}]
 )
 def test_questions_of_a_batch_do_not_touch_each_other(options: dict[str, object]) -> None:
-    data = telling_questions(4)
+    data = telling_questions(4, KNOWN)
     model = network(**options).eval()
     query = model.config.sentence_length
     together = model(batch_of(data, [0, 1, 2, 3], query))
@@ -113,7 +93,7 @@ def test_questions_of_a_batch_do_not_touch_each_other(options: dict[str, object]
     "options", [{}, {"self_supervised": True}, {"query": "lstm"}], ids=["plain", "self", "lstm"]
 )
 def test_each_learns_what_can_be_learnt(options: dict[str, object]) -> None:
-    data = telling_questions(1200)
+    data = telling_questions(1200, KNOWN)
     model = network(width=24, **options)
     optimiser = torch.optim.Adam(model.parameters(), lr=0.02)
     entries = data.corpus(4).entries()
@@ -126,7 +106,7 @@ def test_each_learns_what_can_be_learnt(options: dict[str, object]) -> None:
             optimiser.step()
             model.after_update()
     with torch.no_grad():
-        batch = batch_of(telling_questions(300, seed=9), list(range(300)))
+        batch = batch_of(telling_questions(300, KNOWN, seed=9), list(range(300)))
         right = (model.eval()(batch).argmax(1) == batch.answers).float().mean().item()
     assert right > 0.5  # 0.1 by chance
 
@@ -137,7 +117,7 @@ def test_each_learns_what_can_be_learnt(options: dict[str, object]) -> None:
 )
 def test_gradcheck(options: dict[str, object], training: bool) -> None:
     model = network(width=3, **options).double().train(training)
-    batch = batch_of(telling_questions(2), [0, 1])
+    batch = batch_of(telling_questions(2, KNOWN), [0, 1])
     names = [name for name, _ in model.named_parameters()]
 
     def scores(*values: torch.Tensor) -> torch.Tensor:
@@ -148,7 +128,7 @@ def test_gradcheck(options: dict[str, object], training: bool) -> None:
 
 def test_dropout_is_for_training_alone() -> None:
     model = network(dropout=0.5)
-    batch = batch_of(telling_questions(3), [0, 1, 2])
+    batch = batch_of(telling_questions(3, KNOWN), [0, 1, 2])
     assert not torch.equal(model.train()(batch), model.train()(batch))
     assert torch.equal(model.eval()(batch), model.eval()(batch))
 
@@ -157,7 +137,7 @@ def test_it_goes_to_disk_and_back(tmp_path: Path) -> None:
     model = network(self_supervised=True).eval()
     model.save_pretrained(tmp_path)
     again = StoryModel.from_pretrained(tmp_path)
-    batch = batch_of(telling_questions(3), [0, 1, 2])
+    batch = batch_of(telling_questions(3, KNOWN), [0, 1, 2])
     torch.testing.assert_close(again(batch), model(batch))
 
 
@@ -166,7 +146,7 @@ def test_impossible_settings_and_missing_candidates_are_refused() -> None:
         network(window=4)
     with pytest.raises(ConfigError, match="dropout"):
         network(dropout=1.0)
-    batch = batch_of(telling_questions(1), [0])
+    batch = batch_of(telling_questions(1, KNOWN), [0])
     bare = RaggedBatch(
         batch.words, batch.story_offsets, batch.question_words, batch.question_step, batch.answers
     )

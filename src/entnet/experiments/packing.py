@@ -134,10 +134,10 @@ def pack(
 
 def _best_slots(lines: Sequence[Line], runs: Path, data_root: Path | None) -> Line:
     """The run whose network has the most slots that name the right place, in validation stories."""
+    valid = task_stories(lines[0]["data"], lines[0]["task"], 0.1, data_root).valid
 
     def share(line: Line) -> float:
         network = EntNet.from_pretrained(run_directory(runs, line) / "model")
-        valid = task_stories(line["data"], line["task"], 0.1, data_root).valid
         return measure_places(network, valid).share
 
     return max(lines, key=share)
