@@ -28,8 +28,8 @@ SIZE_LIMIT = 10_000_000
 @pytest.fixture
 def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Questions, and two runs on them that learn something."""
-    settings = {"epochs": 12, "rate": 0.02, "fresh": 4}
-    monkeypatch.setitem(cbt_systems.SIMPLE, "NE", ({"width": 24}, settings))
+    settings = {"epochs": 12, "width": 24, "rate": 0.02, "fresh": 4}
+    monkeypatch.setitem(cbt_systems.KIND_SETTINGS["entnet-simple"], "NE", settings)
     place = write_questions(tmp_path / "questions", ("NE",))
     cbt.reproduce_table4(
         tmp_path / "results",

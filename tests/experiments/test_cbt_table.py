@@ -17,11 +17,18 @@ from entnet.data.cbt import cbt_file_name
 from entnet.data.cbt_windows import encode_training, encode_with, with_fresh
 from entnet.errors import EntNetError
 from entnet.experiments import cbt, cbt_systems
-from entnet.experiments.cbt_systems import SYSTEMS, CbtData, ensemble, train_simple
+from entnet.experiments.cbt_systems import (
+    SYSTEMS,
+    CbtData,
+    Job,
+    ensemble,
+    network_directory,
+    train_simple,
+)
 from entnet.experiments.cbt_training import TorchTrainee, WindowTraining, train_windows
 from entnet.experiments.results import read_results
+from entnet.experiments.spec import changed_name
 from entnet.models.base import StoryModel
-from entnet.models.cbt.lstm_language import LanguageConfig
 from entnet.models.cbt.native import simple_config
 from entnet.models.cbt.reader import WindowScorer
 from entnet.models.entnet import EntNet
@@ -36,31 +43,31 @@ def directory(tmp_path: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = {"epochs": 3, "rate": 0.02, "fresh": 4}
+    settings = {"epochs": 3, "width": 16, "rate": 0.02, "fresh": 4}
     for kind in ("NE", "CN"):
-        monkeypatch.setitem(cbt_systems.SIMPLE, kind, ({"width": 16}, settings))
+        monkeypatch.setitem(cbt_systems.KIND_SETTINGS["entnet-simple"], kind, settings)
     monkeypatch.setattr(cbt_systems, "SIMPLE_SEEDS", (1, 2))
 
 
 def test_an_interrupted_run_ends_as_one_that_was_not(directory: Path, tmp_path: Path) -> None:
     data = CbtData(directory, "NE")
     told: list[str] = []
-    _, whole, _ = train_simple(data, 1, tmp_path / "whole", told.append)
+    _, whole, _ = train_simple(Job(data, 1, tmp_path / "whole", told.append))
     assert len(told) == 3
 
-    settings = cbt_systems.SIMPLE["NE"][1]
+    settings = cbt_systems.KIND_SETTINGS["entnet-simple"]["NE"]
     settings["epochs"] = 2
-    train_simple(data, 1, tmp_path / "parts", told.append)
+    train_simple(Job(data, 1, tmp_path / "parts", told.append))
     settings["epochs"] = 3
     told.clear()
-    _, resumed, _ = train_simple(data, 1, tmp_path / "parts", told.append)
+    _, resumed, _ = train_simple(Job(data, 1, tmp_path / "parts", told.append))
     assert len(told) == 1
     assert resumed.progress.curve == whole.progress.curve
     assert (resumed.test_scores == whole.test_scores).all()
 
     settings["rate"] = 0.01  # another run: it starts anew
     told.clear()
-    train_simple(data, 1, tmp_path / "parts", told.append)
+    train_simple(Job(data, 1, tmp_path / "parts", told.append))
     assert len(told) == 3
 
 
@@ -87,24 +94,29 @@ def test_a_network_on_an_engine_goes_on_where_it_was(tmp_path: Path, optimiser: 
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
-def test_every_system_scores_ten_candidates(
-    name: str, directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_system_scores_ten_candidates(name: str, directory: Path, tmp_path: Path) -> None:
     """All behind one interface; networks on windows leave one on disk that gives the same scores."""
-    few = LanguageConfig(units=16, streams=4, steps=10, sample=8, rate=0.02, epochs=4, least=1)
-    monkeypatch.setattr(cbt_systems, "LanguageConfig", lambda seed: few)
+    few = {
+        "units": 16,
+        "streams": 4,
+        "steps": 10,
+        "sample": 8,
+        "rate": 0.02,
+        "epochs": 4,
+        "least": 1,
+    }
+    changes = {"lstm": few}.get(name, {"epochs": 2} if name in NETWORKS else {})
     data = CbtData(directory, "NE")
-    done = SYSTEMS[name].run(data, 1, tmp_path, lambda _: None)
+    done = SYSTEMS[name].run(Job(data, 1, tmp_path, lambda _: None, changes))
     assert done.valid_scores.shape == (40, 10)
     assert done.test_scores.shape == (50, 10)
     assert np.isfinite(done.test_scores).all()
-    if (tmp_path / f"NE-{name}-1").is_dir():
-        network = WindowScorer(StoryModel.from_pretrained(tmp_path / f"NE-{name}-1"))
+    if name in NETWORKS:
+        place = network_directory(tmp_path, "NE", changed_name(name, changes), 1)
+        network = WindowScorer(StoryModel.from_pretrained(place))
         np.testing.assert_allclose(
             network.scores(data.test), done.test_scores, rtol=1e-4, atol=1e-4
         )
-    else:
-        assert name not in NETWORKS
 
 
 def test_an_epoch_may_read_a_part_of_the_questions() -> None:
@@ -120,14 +132,14 @@ def test_an_epoch_may_read_a_part_of_the_questions() -> None:
 
 
 def test_the_budget_ends_a_run(directory: Path, tmp_path: Path) -> None:
-    cbt_systems.SIMPLE["NE"][1]["budget"] = 1e-9
-    _, outcome, _ = train_simple(CbtData(directory, "NE"), 1, tmp_path, lambda _: None)
+    cbt_systems.KIND_SETTINGS["entnet-simple"]["NE"]["budget"] = 1e-9
+    _, outcome, _ = train_simple(Job(CbtData(directory, "NE"), 1, tmp_path, lambda _: None))
     assert outcome.progress.epoch == 1
 
 
 def test_the_kept_network_is_the_best_on_validation(directory: Path, tmp_path: Path) -> None:
     data = CbtData(directory, "NE")
-    trainee, outcome, _ = train_simple(data, 1, tmp_path, lambda _: None)
+    trainee, outcome, _ = train_simple(Job(data, 1, tmp_path, lambda _: None))
     best = max(point[3] for point in outcome.progress.curve)
     scores = trainee.scores(data.valid_windows)
     assert (scores == outcome.valid_scores).all()
@@ -220,11 +232,28 @@ def test_the_command_runs_the_kinds_and_systems_asked_for(
     for wrong, reason in (
         (["--tasks", "NE,nouns"], "no kind of question 'NOUNS'"),
         (["--variant", "gpt"], "no system 'gpt'"),
-        (["--epochs", "3"], "table4 takes"),
+        (["--fresh"], "table4 takes"),
+        (["--epochs", "3"], "corpus-frequency has nothing to set"),
+        (["--variant", "memnn", "--set", "hue=3"], "no setting 'hue'"),
     ):
         outcome = CliRunner().invoke(app, [*arguments, *wrong])
         assert outcome.exit_code == 1
         assert reason in str(outcome.exception)
+
+
+def test_runs_with_changed_settings_are_other_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_questions(tmp_path / "data" / "cbt" / "data")
+    monkeypatch.setenv("ENTNET_DATA", str(tmp_path / "data"))
+    asked = ["--tasks", "ne", "--variant", "memnn", "--set", "width=16", "--epochs", "2"]
+    arguments = ["reproduce", "table4", "--runs", str(tmp_path), *asked]
+    assert CliRunner().invoke(app, arguments).exit_code == 0
+    (line,) = read_results(tmp_path / "results" / "table4.jsonl")
+    assert line["variant"] == "memnn+epochs=2,width=16"
+    assert (line["network"]["width"], line["training"]["epochs"]) == (16, 2)
+    assert cbt.report(tmp_path / "results") == {}
+    assert "| memnn | NE | epochs=2, width=16 |" in cbt.render_trials(tmp_path / "results")
 
 
 def test_without_results_there_is_nothing_to_report(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
-from entnet.config import Config, ConfigError, TrainConfig
+from entnet.config import Config, ConfigError
 from entnet.training.loop import EpochMetrics, Watcher
 
 console = Console(highlight=False)
@@ -32,30 +32,25 @@ def warn(message: str) -> None:
     error_console.print(f"[yellow]note:[/] {escape(message)}", soft_wrap=True)
 
 
-def parse_settings(
-    settings: Sequence[str], model_config: type[Config]
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Sort ``key=value`` texts into (model options, training options)."""
-    model: dict[str, Any] = {}
-    training: dict[str, Any] = {}
+def parse_settings(settings: Sequence[str], *owners: type[Config]) -> list[dict[str, Any]]:
+    """Sort ``key=value`` texts into options of each of these configurations."""
+    options: list[dict[str, Any]] = [{} for _ in owners]
+    fields = [{field.name for field in dataclasses.fields(owner)} for owner in owners]
     for setting in settings:
         key, equals, text = setting.partition("=")
         key = key.strip()
         if not equals:
             raise ConfigError(f"--set takes key=value, not {setting!r}")
-        for owner, target in ((model_config, model), (TrainConfig, training)):
-            hints = typing.get_type_hints(owner)
-            if key in {field.name for field in dataclasses.fields(owner)}:
+        for owner, names, target in zip(owners, fields, options, strict=True):
+            if key in names:
+                hints = typing.get_type_hints(owner)
                 target[key] = parse_value(key, text.strip(), hints[key])
                 break
         else:
-            known = sorted(
-                field.name
-                for owner in (model_config, TrainConfig)
-                for field in dataclasses.fields(owner)
+            raise ConfigError(
+                f"no setting {key!r}; known: {', '.join(sorted(set().union(*fields)))}"
             )
-            raise ConfigError(f"no setting {key!r}; known: {', '.join(known)}")
-    return model, training
+    return options
 
 
 def parse_value(key: str, text: str, hint: Any) -> Any:

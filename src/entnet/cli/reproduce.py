@@ -6,14 +6,16 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 from entnet.cli.common import console, error_console, parse_settings, warn
+from entnet.config import TrainConfig
 from entnet.data.cbt import KINDS, Kind
 from entnet.errors import EntNetError
 from entnet.experiments import cbt, gridworld
+from entnet.experiments.cbt_systems import SYSTEMS
 from entnet.experiments.display import LiveDisplay, PlainLines, best_by_task
 from entnet.experiments.preset import load_preset, preset_names
 from entnet.experiments.results import results_path
@@ -42,7 +44,9 @@ OTHERS = {
     ),
     "table1b": Other(gridworld.reproduce_table1b, "gridworld", {"seeds": "seeds", "jobs": "jobs"}),
     "table4": Other(
-        cbt.reproduce_table4, "cbt", {"seeds": "seeds", "tasks": "kinds", "variant": "systems"}
+        cbt.reproduce_table4,
+        "cbt",
+        {"seeds": "seeds", "tasks": "kinds", "variant": "systems", "set": "changes"},
     ),
 }
 
@@ -103,30 +107,32 @@ def reproduce(
     results/TABLE.jsonl; `entnet report` makes the tables from these lines. Runs whose settings are changed
     by --set or --epochs are no runs of the table, and are written down apart from it.
     """
+    given = list(settings or []) + ([f"epochs={epochs}"] if epochs else [])
     if other := OTHERS.get(table):
+        asked = {"tasks": tasks, "seeds": seeds, "variant": variant, "jobs": jobs, "set": given}
         known = ["runs", "results", *other.arguments]
-        asked = {"tasks": tasks, "seeds": seeds, "variant": variant, "jobs": jobs}
-        changed = epochs or settings or data or all_seeds or fresh or engine != "local"
-        if changed or any(asked[name] is not None and name not in known for name in asked):
+        changed = data or all_seeds or fresh or engine != "local"
+        if changed or any(asked[name] and name not in known for name in asked):
             raise EntNetError(f"{table} takes --{', --'.join(known)} only")
         parsed = {
             "tasks": _kinds(tasks) if table == "table4" else _numbers(tasks, "--tasks"),
             "seeds": _numbers(seeds, "--seeds"),
             "variant": variant,
             "jobs": jobs or os.cpu_count() or 1,
+            "set": _changes(given, variant) if given else None,
         }
         arguments = {
             argument: parsed[name]
             for name, argument in other.arguments.items()
             if parsed[name] is not None
         }
-        other.run(results=results or Path("results"), runs=runs / other.folder, **arguments)
+        folder = results or (runs / "results" if given else Path("results"))
+        other.run(results=folder, runs=runs / other.folder, **arguments)
         return
     if table not in preset_names():
         raise EntNetError(f"no table {table!r}; there are {KNOWN}")
     preset = load_preset(table)
-    given = list(settings or []) + ([f"epochs={epochs}"] if epochs else [])
-    model, train = parse_settings(given, model_class(preset.kind).config_class)
+    model, train = parse_settings(given, model_class(preset.kind).config_class, TrainConfig)
     wanted_tasks = _numbers(tasks, "--tasks", preset.tasks)
     wanted_seeds = _numbers(seeds, "--seeds")
     specs = specs_of(preset, runs, wanted_tasks, wanted_seeds, variant, model, train, data)
@@ -164,6 +170,18 @@ def _sweep(sweep: Sweep) -> None:
         for ended in failed:
             error_console.print(f"{ended.spec.name}: {ended.problem}", markup=False, soft_wrap=True)
         raise EntNetError(f"{len(failed)} runs failed")
+
+
+def _changes(given: Sequence[str], systems: Sequence[str] | None) -> dict[str, Any]:
+    """Settings of table 4, which must be ones that every system asked for has."""
+    changes: dict[str, Any] = {}
+    for name in systems or SYSTEMS:
+        if name in SYSTEMS and not SYSTEMS[name].settings:
+            raise EntNetError(f"{name} has nothing to set; --variant says what to run")
+        if name in SYSTEMS:
+            for part in parse_settings(given, *SYSTEMS[name].settings):
+                changes |= part
+    return changes
 
 
 def _kinds(text: str | None) -> Sequence[Kind]:

@@ -67,7 +67,9 @@ def train(
     weights. The chosen network is in OUT/model; `entnet evaluate OUT FILE` and `entnet ask OUT` take it
     from there.
     """
-    model_options, train_options = parse_settings(settings or [], model_class(model).config_class)
+    model_options, train_options = parse_settings(
+        settings or [], model_class(model).config_class, TrainConfig
+    )
     config = TrainConfig(**{"epochs": epochs, "seed": seed, **train_options})
     prepared = prepare(
         read_stories(train_file),

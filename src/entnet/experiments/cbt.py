@@ -16,8 +16,9 @@ from entnet.data.cbt import SPLITS, Kind, cbt_file_name
 from entnet.data.cbt_build import default_directory
 from entnet.data.sources import data_root
 from entnet.errors import EntNetError
-from entnet.experiments.cbt_systems import SYSTEMS, CbtData, System, run_system
+from entnet.experiments.cbt_systems import SYSTEMS, CbtData, Job, Options, System, run_system
 from entnet.experiments.results import add_result, read_results, results_path
+from entnet.experiments.spec import changed_name
 
 Line = dict[str, Any]
 
@@ -67,10 +68,12 @@ def reproduce_table4(
     kinds: Sequence[Kind] = TABLE_KINDS,
     directory: Path | None = None,
     tell: Any = print,
+    changes: Options | None = None,
 ) -> list[Line]:
     """Run every system on named entities and common nouns, and return the lines of all runs.
 
-    ``seeds`` replaces the seeds of those systems that have several.
+    ``seeds`` replaces the seeds of those systems that have several, or, with ``changes``, of any.
+    ``changes`` are settings of the systems; runs with other settings are other runs.
     """
     place = find_questions(directory)
     for kind in kinds:
@@ -78,12 +81,13 @@ def reproduce_table4(
             if not (place / cbt_file_name(kind, split)).is_file():
                 raise EntNetError(f"{place / cbt_file_name(kind, split)}: no such file")
     path = results_path(results, TABLE)
+    changes = changes or {}
     lines: list[Line] = []
     for kind in kinds:
         data = CbtData(place, kind)
         for system in _chosen(systems):
-            for seed in _seeds(system, seeds):
-                lines.append(_run(system, data, seed, runs, path, tell))
+            for seed in _seeds(system, seeds, bool(changes)):
+                lines.append(_run(system, Job(data, seed, runs, tell, changes), path))
     return lines
 
 
@@ -94,19 +98,23 @@ def _chosen(names: Sequence[str] | None) -> list[System]:
     return [SYSTEMS[name] for name in names or SYSTEMS]
 
 
-def _seeds(system: System, seeds: Sequence[int] | None) -> Sequence[int]:
+def _seeds(system: System, seeds: Sequence[int] | None, any_seed: bool) -> Sequence[int]:
+    if any_seed:
+        return seeds or (1,)
     return seeds if seeds and len(system.seeds) > 1 else system.seeds
 
 
-def _run(system: System, data: CbtData, seed: int, runs: Path, path: Path, tell: Any) -> Line:
+def _run(system: System, job: Job, path: Path) -> Line:
+    variant = changed_name(system.name, job.changes)
+    about = {"table": TABLE, "task": job.data.kind, "variant": variant, "seed": job.seed}
     for line in read_results(path):
-        if (line["task"], line["variant"], line["seed"]) == (data.kind, system.name, seed):
+        if about.items() <= line.items():
             return line
-    line = {"table": TABLE, "task": data.kind, "variant": system.name, "seed": seed}
-    line |= run_system(system, data, seed, runs, tell)
+    line = about | run_system(system, job)
     add_result(path, line)
-    tell(
-        f"{data.kind} {system.name} {seed}: validation {line['valid']:.4f}, test {line['test']:.4f}"
+    job.tell(
+        f"{job.data.kind} {variant} {job.seed}: "
+        f"validation {line['valid']:.4f}, test {line['test']:.4f}"
     )
     return line
 
@@ -185,7 +193,30 @@ def render_markdown(results: Path = Path("results")) -> str:
         rows.append(f"| {name} | – | {_share(paper['NE'])} | – | {_share(paper['CN'])} |")
     if read := _epochs(found):
         rows += ["", f"Times that networks read their training data, NE and CN: {read}."]
+    if trials := render_trials(results / "trials"):
+        rows += ["", "Settings that were tried, by validation accuracy alone:", "", trials.rstrip()]
     return "\n".join(rows) + "\n"
+
+
+def render_trials(results: Path) -> str:
+    """Runs with other settings than the table's, best first; nothing where there are none."""
+    tried = [line for line in read_results(results_path(results, TABLE)) if "+" in line["variant"]]
+    if not tried:
+        return ""
+    rows = ["| system | kind | changed | passes | validation |", "|---|---|---|---|---|"]
+    for line in sorted(tried, key=lambda line: (_system(line)[0], line["task"], -line["valid"])):
+        name, changes = _system(line)
+        told = changes.replace(",", ", ")
+        rows.append(
+            f"| {name} | {line['task']} | {told} | {line['epochs']:.2g} | {_share(line['valid'])} |"
+        )
+    return "\n".join(rows) + "\n"
+
+
+def _system(line: Line) -> tuple[str, str]:
+    """A trial's system, and what was changed in it."""
+    name, _, changes = line["variant"].partition("+")
+    return name, changes
 
 
 def summary_rows(results: Path = Path("results")) -> list[list[str]]:

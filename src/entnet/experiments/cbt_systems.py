@@ -6,10 +6,11 @@ test questions. Settings that the paper leaves out were chosen on validation; do
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,8 +18,15 @@ from typing import Any, TypeVar
 import numpy as np
 import torch
 
+from entnet.config import Config, EntNetConfig
 from entnet.data.cbt import CbtQuestion, Kind, cbt_file_name, read_cbt
-from entnet.data.cbt_windows import WindowedQuestions, encode_with, load_training, with_fresh
+from entnet.data.cbt_windows import (
+    WINDOW,
+    WindowedQuestions,
+    encode_with,
+    load_training,
+    with_fresh,
+)
 from entnet.experiments.cbt_training import (
     NativeTrainee,
     Outcome,
@@ -28,6 +36,7 @@ from entnet.experiments.cbt_training import (
     WindowTraining,
     train_windows,
 )
+from entnet.experiments.spec import changed_name
 from entnet.models.base import StoryModel
 from entnet.models.cbt.frequency import ContextFrequency, CorpusFrequency, WordDistance
 from entnet.models.cbt.kneser_ney import KneserNey
@@ -106,6 +115,17 @@ class SystemRun:
 
 
 @dataclass(frozen=True)
+class Job:
+    """A system to be run: on which questions, from which seed, where, with which settings changed."""
+
+    data: CbtData
+    seed: int
+    runs: Path
+    tell: Tell
+    changes: Options = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class System:
     """A row of the table."""
 
@@ -113,9 +133,11 @@ class System:
     title: str
     single_pass: bool
     """Whether it reads the story once, before it knows the question."""
-    run: Callable[[CbtData, int, Path, Tell], SystemRun]
+    run: Callable[[Job], SystemRun]
     seeds: tuple[int, ...] = (1,)
     """More than one where chance plays a part that the table should show."""
+    settings: tuple[type[Config], ...] = ()
+    """What can be set: the configurations of its network and of its training."""
 
 
 # Systems that count.
@@ -125,30 +147,32 @@ def _scored(scorer: Scorer, data: CbtData, **about: Any) -> SystemRun:
     return SystemRun(scorer.scores(data.valid), scorer.scores(data.test), about)
 
 
-def _corpus(data: CbtData, seed: int, runs: Path, tell: Tell) -> SystemRun:
-    return _scored(CorpusFrequency(data.sentences), data)
+def _corpus(job: Job) -> SystemRun:
+    return _scored(CorpusFrequency(job.data.sentences), job.data)
 
 
-def _context(data: CbtData, seed: int, runs: Path, tell: Tell) -> SystemRun:
-    return _scored(ContextFrequency(), data)
+def _context(job: Job) -> SystemRun:
+    return _scored(ContextFrequency(), job.data)
 
 
-def _distance(data: CbtData, seed: int, runs: Path, tell: Tell) -> SystemRun:
+def _distance(job: Job) -> SystemRun:
     made = [
         WordDistance(reach=reach, frequency_weight=w) for reach in (2, 5) for w in (0.5, 1.0, 2.0)
     ]
-    best = _choose(made, data)
-    return _scored(best, data, reach=best.reach, frequency_weight=best.frequency_weight)
+    best = _choose(made, job.data)
+    return _scored(best, job.data, reach=best.reach, frequency_weight=best.frequency_weight)
 
 
-def _ngrams(data: CbtData, seed: int, runs: Path, tell: Tell) -> SystemRun:
-    return _scored(NGramScorer(data.kneser_ney), data, order=data.kneser_ney.order)
+def _ngrams(job: Job) -> SystemRun:
+    model = job.data.kneser_ney
+    return _scored(NGramScorer(model), job.data, order=model.order)
 
 
-def _ngrams_with_cache(data: CbtData, seed: int, runs: Path, tell: Tell) -> SystemRun:
-    made = [NGramScorer(data.kneser_ney, weight) for weight in (0.02, 0.05, 0.1, 0.2, 0.3)]
-    best = _choose(made, data)
-    return _scored(best, data, order=data.kneser_ney.order, cache_weight=best.cache_weight)
+def _ngrams_with_cache(job: Job) -> SystemRun:
+    model = job.data.kneser_ney
+    made = [NGramScorer(model, weight) for weight in (0.02, 0.05, 0.1, 0.2, 0.3)]
+    best = _choose(made, job.data)
+    return _scored(best, job.data, order=model.order, cache_weight=best.cache_weight)
 
 
 def _choose(made: Sequence[Chosen], data: CbtData) -> Chosen:
@@ -159,40 +183,78 @@ def _choose(made: Sequence[Chosen], data: CbtData) -> Chosen:
 
 # Networks on windows.
 
-SIMPLE: dict[Kind, tuple[Options, Options]] = {
-    "NE": ({}, {"epochs": 20, "rate": 0.02, "decay": 0.93, "disguise": 0.2}),
-    "CN": ({}, {"epochs": 30, "rate": 0.02, "decay": 0.95, "query_width": 9}),
+MEMORY: Options = {
+    "dropout": 0.5,
+    "optimiser": "adam",
+    "rate": 0.002,
+    "batch": 256,
+    "questions": 20_000,
+    "disguise": 0.2,
 }
-"""Network and training of the simple EntNet, by kind; V and P take those of CN."""
-
-GENERAL_NETWORK: Options = {
-    "U": "trained",
-    "V": "trained",
-    "W": "trained",
-    "activation": "prelu",
-    "normalise": True,
-    "embedding_scale": 0.1,
+SETTINGS: dict[str, Options] = {
+    "entnet-simple": {"rate": 0.02},
+    "entnet-general": {
+        "U": "trained",
+        "V": "trained",
+        "W": "trained",
+        "activation": "prelu",
+        "normalise": True,
+        "embedding_scale": 0.1,
+        "optimiser": "adam",
+        "rate": 0.002,
+        "batch": 128,
+        "epochs": 6,
+        "questions": 40_000,
+        "disguise": 0.2,
+    },
+    "memnn": {**MEMORY, "epochs": 8},
+    "memnn-self": {**MEMORY, "self_supervised": True, "epochs": 12},
+    "window-lstm": {**MEMORY, "query": "lstm", "query_width": 11, "epochs": 3},
 }
+"""What each system has different from the defaults of its network and training."""
+
+KIND_SETTINGS: dict[str, dict[Kind, Options]] = {
+    "entnet-simple": {
+        "NE": {"epochs": 20, "decay": 0.93, "disguise": 0.2},
+        "CN": {"epochs": 30, "decay": 0.95, "query_width": 9},
+    },
+}
+"""What depends on the kind of question; V and P take those of CN."""
 
 
-def train_simple(
-    data: CbtData, seed: int, runs: Path, tell: Tell
-) -> tuple[Trainee, Outcome, Options]:
+def settings_of(name: str, job: Job) -> tuple[Options, WindowTraining]:
+    """A network's options and its training: the system's, those of the kind, then what was changed."""
+    by_kind = KIND_SETTINGS.get(name, {})
+    values = {
+        **SETTINGS[name],
+        **by_kind.get(job.data.kind, by_kind.get("CN", {})),
+        **job.changes,
+        "seed": job.seed,
+    }
+    of_training = {field.name for field in dataclasses.fields(WindowTraining)}
+    training = WindowTraining(**{k: v for k, v in values.items() if k in of_training})
+    return {k: v for k, v in values.items() if k not in of_training}, training
+
+
+def _entnet(name: str, job: Job) -> tuple[EntNet, WindowTraining]:
+    network, training = settings_of(name, job)
+    torch.manual_seed(job.seed)
+    vocab = with_fresh(job.data.vocab, training.fresh)
+    length = max(WINDOW, training.query_width)
+    return EntNet(simple_config(len(vocab), sentence_length=length, **network), vocab), training
+
+
+def train_simple(job: Job) -> tuple[Trainee, Outcome, Options]:
     """Train the simple network; in compiled code where that is built."""
-    network, changes = SIMPLE.get(data.kind, SIMPLE["CN"])
-    training = WindowTraining(**{**changes, "seed": seed})
-    torch.manual_seed(seed)
-    vocab = with_fresh(data.vocab, training.fresh)
-    config = simple_config(len(vocab), sentence_length=training.query_width, **network)
-    model = EntNet(config, vocab)
+    model, training = _entnet("entnet-simple", job)
     trainee: Trainee
     if is_built():
         net = NativeSimple(model, adaptive=training.optimiser == "adagrad")
-        trainee = NativeTrainee(net, data.train, training)
+        trainee = NativeTrainee(net, job.data.train, training)
     else:
-        trainee = TorchTrainee(model, data.train, training)
-    outcome = _train(trainee, training, data, runs, "entnet-simple", tell)
-    return trainee, outcome, {"network": config.to_dict(), "training": training.to_dict()}
+        trainee = TorchTrainee(model, job.data.train, training)
+    outcome = _train(trainee, training, job, "entnet-simple")
+    return trainee, outcome, {"network": model.config.to_dict(), "training": training.to_dict()}
 
 
 def network_directory(runs: Path, kind: Kind, name: str, seed: int) -> Path:
@@ -200,69 +262,44 @@ def network_directory(runs: Path, kind: Kind, name: str, seed: int) -> Path:
     return runs / f"{kind}-{name}-{seed}"
 
 
-def _train(
-    trainee: Trainee, training: WindowTraining, data: CbtData, runs: Path, name: str, tell: Tell
-) -> Outcome:
-    place = network_directory(runs, data.kind, name, training.seed)
+def _train(trainee: Trainee, training: WindowTraining, job: Job, name: str) -> Outcome:
+    data = job.data
+    variant = changed_name(name, job.changes)
+    place = network_directory(job.runs, data.kind, variant, training.seed)
     file = place.with_name(f"{place.name}.npz")
-    outcome = train_windows(trainee, training, data.valid_windows, data.test_windows, file, tell)
+    outcome = train_windows(
+        trainee, training, data.valid_windows, data.test_windows, file, job.tell
+    )
     trainee.network().save_pretrained(place)
     return outcome
 
 
-def _simple(data: CbtData, seed: int, runs: Path, tell: Tell) -> SystemRun:
-    _, outcome, settings = train_simple(data, seed, runs, tell)
-    return _finished(outcome, settings, data)
+def _simple(job: Job) -> SystemRun:
+    _, outcome, settings = train_simple(job)
+    return _finished(outcome, settings, job.data)
 
 
-def _general(data: CbtData, seed: int, runs: Path, tell: Tell) -> SystemRun:
-    training = WindowTraining(
-        epochs=6,
-        questions=40_000,
-        rate=0.002,
-        optimiser="adam",
-        batch=128,
-        disguise=0.2,
-        seed=seed,
-    )
-    torch.manual_seed(seed)
-    vocab = with_fresh(data.vocab, training.fresh)
-    model = EntNet(simple_config(len(vocab), **GENERAL_NETWORK), vocab)
-    return _on_windows(model, training, data, runs, "entnet-general", tell)
+def _general(job: Job) -> SystemRun:
+    model, training = _entnet("entnet-general", job)
+    return _on_windows(model, training, job, "entnet-general")
 
 
-def _memory(
-    name: str, epochs: int, **options: Any
-) -> Callable[[CbtData, int, Path, Tell], SystemRun]:
-    def run(data: CbtData, seed: int, runs: Path, tell: Tell) -> SystemRun:
-        reach = 11 if options.get("query") == "lstm" else 5
-        training = WindowTraining(
-            epochs=epochs,
-            questions=20_000,
-            rate=0.002,
-            optimiser="adam",
-            batch=256,
-            disguise=0.2,
-            query_width=reach,
-            seed=seed,
-        )
-        torch.manual_seed(seed)
-        vocab = with_fresh(data.vocab, training.fresh)
-        config = WindowMemoryConfig(
-            vocabulary=len(vocab), sentence_length=reach, dropout=0.5, **options
-        )
-        return _on_windows(WindowMemory(config, vocab), training, data, runs, name, tell)
+def _memory(name: str) -> Callable[[Job], SystemRun]:
+    def run(job: Job) -> SystemRun:
+        network, training = settings_of(name, job)
+        torch.manual_seed(job.seed)
+        vocab = with_fresh(job.data.vocab, training.fresh)
+        length = max(WINDOW, training.query_width)
+        config = WindowMemoryConfig(vocabulary=len(vocab), sentence_length=length, **network)
+        return _on_windows(WindowMemory(config, vocab), training, job, name)
 
     return run
 
 
-def _on_windows(
-    model: StoryModel, training: WindowTraining, data: CbtData, runs: Path, name: str, tell: Tell
-) -> SystemRun:
-    trainee = TorchTrainee(model, data.train, training)
-    outcome = _train(trainee, training, data, runs, name, tell)
+def _on_windows(model: StoryModel, training: WindowTraining, job: Job, name: str) -> SystemRun:
+    outcome = _train(TorchTrainee(model, job.data.train, training), training, job, name)
     settings = {"network": model.config.to_dict(), "training": training.to_dict()}
-    return _finished(outcome, settings, data)
+    return _finished(outcome, settings, job.data)
 
 
 def _finished(outcome: Outcome, settings: Options, data: CbtData) -> SystemRun:
@@ -284,10 +321,10 @@ def _finished(outcome: Outcome, settings: Options, data: CbtData) -> SystemRun:
 # The language model.
 
 
-def _language(data: CbtData, seed: int, runs: Path, tell: Tell) -> SystemRun:
-    config = LanguageConfig(seed=seed)
-    model, reached = train_language_model(data.sentences, config, tell)
-    return _scored(LanguageScorer(model), data, network=config.to_dict(), **reached)
+def _language(job: Job) -> SystemRun:
+    config = LanguageConfig(**{**job.changes, "seed": job.seed})
+    model, reached = train_language_model(job.data.sentences, config, job.tell)
+    return _scored(LanguageScorer(model), job.data, network=config.to_dict(), **reached)
 
 
 # Several networks together.
@@ -300,9 +337,9 @@ def ensemble(scores: Sequence[Floats]) -> Floats:
     return mean
 
 
-def _ensemble(data: CbtData, seed: int, runs: Path, tell: Tell) -> SystemRun:
+def _ensemble(job: Job) -> SystemRun:
     """The simple networks of all seeds, trained before."""
-    members = [train_simple(data, one, runs, tell)[1] for one in SIMPLE_SEEDS]
+    members = [train_simple(replace(job, seed=seed))[1] for seed in SIMPLE_SEEDS]
     return SystemRun(
         ensemble([member.valid_scores for member in members]),
         ensemble([member.test_scores for member in members]),
@@ -311,6 +348,8 @@ def _ensemble(data: CbtData, seed: int, runs: Path, tell: Tell) -> SystemRun:
 
 
 SIMPLE_SEEDS = (1, 2, 3)
+ENTNET_CONFIGS: tuple[type[Config], ...] = (EntNetConfig, WindowTraining)
+MEMORY_CONFIGS: tuple[type[Config], ...] = (WindowMemoryConfig, WindowTraining)
 
 SYSTEMS: dict[str, System] = {
     system.name: system
@@ -320,26 +359,34 @@ SYSTEMS: dict[str, System] = {
         System("word-distance", "frequency and the query's neighbours", False, _distance),
         System("kneser-ney", "Kneser-Ney, 5-grams", True, _ngrams),
         System("kneser-ney-cache", "Kneser-Ney and cache", True, _ngrams_with_cache),
-        System("lstm", "LSTM, context and query", True, _language),
-        System("window-lstm", "LSTM and windows", True, _memory("window-lstm", 3, query="lstm")),
-        System("entnet-general", "EntNet, general", True, _general),
-        System("entnet-simple", "EntNet, simple", True, _simple, SIMPLE_SEEDS),
+        System("lstm", "LSTM, context and query", True, _language, settings=(LanguageConfig,)),
+        System(
+            "window-lstm",
+            "LSTM and windows",
+            True,
+            _memory("window-lstm"),
+            settings=MEMORY_CONFIGS,
+        ),
+        System("entnet-general", "EntNet, general", True, _general, settings=ENTNET_CONFIGS),
+        System("entnet-simple", "EntNet, simple", True, _simple, SIMPLE_SEEDS, ENTNET_CONFIGS),
         System("entnet-simple-ensemble", "EntNet, simple, 3 together", True, _ensemble),
-        System("memnn", "MemNN, windows", False, _memory("memnn", 8)),
+        System("memnn", "MemNN, windows", False, _memory("memnn"), settings=MEMORY_CONFIGS),
         System(
             "memnn-self",
             "MemNN, windows, self-supervised",
             False,
-            _memory("memnn-self", 12, self_supervised=True),
+            _memory("memnn-self"),
+            settings=MEMORY_CONFIGS,
         ),
     )
 }
 
 
-def run_system(system: System, data: CbtData, seed: int, runs: Path, tell: Tell) -> Options:
+def run_system(system: System, job: Job) -> Options:
     """Run a system and return its line of results, without what tells which run it is."""
     began, cpu = time.monotonic(), time.process_time()
-    done = system.run(data, seed, runs, tell)
+    done = system.run(job)
+    data = job.data
     valid, test = answers_of(data.valid), answers_of(data.test)
     return {
         "valid": round(accuracy(done.valid_scores, valid), 4),

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from entnet.experiments.preset import Options, Preset, Variant
+from entnet.experiments.preset import Options, Preset
 
 LONGEST_NAME = 120
 """Of a variant: it names a directory, and file systems have limits."""
@@ -101,7 +101,7 @@ def specs_of(
         changes["tasks"] = "+".join(map(str, trained))
     specs = []
     for variant in chosen:
-        name = _changed_name(variant, changes)
+        name = changed_name(variant.name, changes)
         for task in (JOINT,) if preset.joint else trained:
             for seed in seeds or range(1, variant.seeds + 1):
                 options = preset.options("train", variant, task) | (train or {})
@@ -129,11 +129,12 @@ def is_changed(spec: RunSpec) -> bool:
     return "+" in spec.variant
 
 
-def _changed_name(variant: Variant, changes: Options) -> str:
+def changed_name(variant: str, changes: Options) -> str:
+    """What a variant with changed settings is called."""
     if not changes:
-        return variant.name
+        return variant
     said = ",".join(f"{key}={value}" for key, value in sorted(changes.items()))
-    name = f"{variant.name}+{said}".replace("/", "_").replace(" ", "")
+    name = f"{variant}+{said}".replace("/", "_").replace(" ", "")
     if len(name) <= LONGEST_NAME:
         return name
     return name[:LONGEST_NAME] + "…" + hashlib.sha256(name.encode()).hexdigest()[:8]
