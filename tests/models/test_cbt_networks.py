@@ -21,7 +21,6 @@ from entnet.models.cbt.lstm_language import (
     LanguageConfig,
     LanguageModel,
     LanguageScorer,
-    train_language_model,
 )
 from entnet.models.cbt.memnn import WindowMemory, WindowMemoryConfig
 from entnet.models.cbt.reader import WindowScorer, save_half
@@ -157,29 +156,6 @@ def test_impossible_settings_and_missing_candidates_are_refused() -> None:
 # The language model.
 
 
-def rhymes(count: int) -> list[list[str]]:
-    """ "a cat purrs .", "a dog barks ." and so on: the third word follows from the second."""
-    draw = random.Random(1)
-    pairs = [("cat", "purrs"), ("dog", "barks"), ("cow", "moos"), ("hen", "clucks")]
-    return [["a", *draw.choice(pairs), "."] for _ in range(count)]
-
-
-def test_the_language_model_learns_which_word_follows() -> None:
-    config = LanguageConfig(units=16, streams=4, steps=10, sample=8, rate=0.02, epochs=10, least=1)
-    told: list[str] = []
-    model, about = train_language_model(rhymes(400), config, told.append)
-    assert about["epochs"] > 9
-    candidates = ("cat", "dog", "cow", "hen", "a", ".", "purrs", "barks", "moos", "clucks")
-    texts = tuple(" ".join(words) for words in rhymes(20))
-    asked = [
-        CbtQuestion(texts, f"a {BLANK} moos .", "cow", candidates),
-        CbtQuestion(texts, f"a {BLANK} purrs .", "cat", candidates),
-        CbtQuestion(texts, f"a hen {BLANK} .", "clucks", candidates),
-    ]
-    scores = LanguageScorer(model, batch=2).scores(asked)
-    assert [candidates[n] for n in scores.argmax(1)] == ["cow", "cat", "clucks"]
-
-
 def test_a_score_is_the_probability_of_the_candidate_and_what_follows() -> None:
     config = LanguageConfig(units=8, following=2)
     vocab = Vocab.build([END, "a", "b", "c", "d"])
@@ -206,12 +182,6 @@ def test_the_sampled_loss_is_the_whole_one_when_the_sample_is_everything() -> No
     sampled = model.sampled_loss(states, words, everything, torch.ones(len(vocab)))
     whole = -model.log_probabilities(states)[torch.arange(6), words].mean()
     torch.testing.assert_close(sampled, whole)
-
-
-def test_the_budget_ends_training() -> None:
-    config = LanguageConfig(units=8, streams=2, steps=5, sample=4, budget=1e-9, epochs=5, least=1)
-    _, about = train_language_model(rhymes(50), config)
-    assert about["words"] == 10
 
 
 # A network as a scorer of questions.

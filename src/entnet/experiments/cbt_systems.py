@@ -27,6 +27,7 @@ from entnet.data.cbt_windows import (
     load_training,
     with_fresh,
 )
+from entnet.experiments.cbt_language import LanguageRun
 from entnet.experiments.cbt_training import (
     NativeTrainee,
     Outcome,
@@ -41,7 +42,7 @@ from entnet.models.base import StoryModel
 from entnet.models.cbt.frequency import ContextFrequency, CorpusFrequency, WordDistance
 from entnet.models.cbt.kneser_ney import KneserNey
 from entnet.models.cbt.language import NGramScorer
-from entnet.models.cbt.lstm_language import LanguageConfig, LanguageScorer, train_language_model
+from entnet.models.cbt.lstm_language import LanguageConfig, LanguageScorer
 from entnet.models.cbt.memnn import WindowMemory, WindowMemoryConfig
 from entnet.models.cbt.native import NativeSimple, is_built, simple_config
 from entnet.models.cbt.scorer import Floats, Scorer, accuracy, answers_of, training_sentences
@@ -93,6 +94,13 @@ class CbtData:
     @cached_property
     def sentences(self) -> list[list[str]]:
         return list(training_sentences(self.directory / cbt_file_name(self.kind, "train")))
+
+    @property
+    def running_text(self) -> list[list[str]]:
+        """The books' sentences, as far as questions have them; those for common nouns have nearly all."""
+        fullest = CbtData(self.directory, "CN")
+        there = (self.directory / cbt_file_name("CN", "train")).is_file()
+        return fullest.sentences if there and self.kind != "CN" else self.sentences
 
     @cached_property
     def kneser_ney(self) -> KneserNey:
@@ -322,9 +330,13 @@ def _finished(outcome: Outcome, settings: Options, data: CbtData) -> SystemRun:
 
 
 def _language(job: Job) -> SystemRun:
+    """One model of the books' text serves all kinds of question."""
     config = LanguageConfig(**{**job.changes, "seed": job.seed})
-    model, reached = train_language_model(job.data.sentences, config, job.tell)
-    return _scored(LanguageScorer(model), job.data, network=config.to_dict(), **reached)
+    run = LanguageRun(job.data.running_text, config)
+    reached = run.train(
+        job.runs / f"{changed_name('lstm', job.changes)}-{job.seed}.safetensors", job.tell
+    )
+    return _scored(LanguageScorer(run.model), job.data, network=config.to_dict(), **reached)
 
 
 # Several networks together.
