@@ -231,7 +231,8 @@ class TrainConfig(Config):
     """An epoch is a pass over the data (default) or as many independent draws (authors' code)."""
 
     exchange: tuple[str, ...] = ()
-    """Groups of words ("mary sandra") exchanged for one another as a story is read (not in the paper)."""
+    """Groups of words ("mary sandra") exchanged for one another as a story is read (not in the paper);
+    docs/recipes.md has the notation."""
     exchange_unless: str = ""
     """Words that keep a story as it is: where they occur, answers hang on the very words (task 20)."""
     exchange_where: str = ""

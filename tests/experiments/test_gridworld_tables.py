@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 import torch
+from typer.testing import CliRunner
 
+from entnet.cli import app
 from entnet.config import ConfigError
 from entnet.data.gridworld import GridWorld
 from entnet.errors import EntNetError
@@ -239,3 +241,14 @@ def test_table1b_runs_every_seed(tmp_path: Path) -> None:
     for seed in (4, 5):
         add_result(tmp_path / "table1b.jsonl", line("table1b", "entnet", 20, 0.01, seed, 0.01))
     assert [done["seed"] for done in reproduce_table1b(tmp_path, tmp_path, (4, 5))] == [4, 5]
+
+
+def test_runs_with_changed_settings_are_other_runs(tmp_path: Path) -> None:
+    asked = ["--tasks", "10", "--variant", "lstm", "--seeds", "2", "--jobs", "1"]
+    changed = ["--set", "updates=500", "--set", "rate=0.01", "--set", "test_stories=50"]
+    arguments = ["reproduce", "table1a", *asked, *changed, "--runs", str(tmp_path)]
+    outcome = CliRunner().invoke(app, arguments)
+    assert outcome.exit_code == 0, outcome.output
+    (line,) = read_results(tmp_path / "results" / "table1a.jsonl")
+    assert line["variant"] == "lstm rate 0.01+test_stories=50,updates=500"
+    assert (line["updates"], line["seed"], line["questions"]) == (500, 2, 100)

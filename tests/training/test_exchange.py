@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 import torch
 
 from entnet import Corpus, Question, RaggedBatch, Story, Vocab
+from entnet.config import ConfigError
 from entnet.data.story import story_words
 from entnet.training.exchange import Exchange
 
@@ -123,3 +125,53 @@ def test_a_word_can_keep_a_story_as_it_is() -> None:
     changed = [told([STORY, other], GROUPS, seed, unless="left")[1] for seed in range(20)]
     assert all(story == plain[0] for story, _ in changed)
     assert any(story != plain[1] for _, story in changed)
+
+
+COMPASS = "north+n south+s / east+e west+w"
+PATHS = [
+    Story(
+        ("The park is north of the zoo.", "The pub is south of it.", "The inn is west, not east."),
+        (Question(3, "How do you go?", f"{first},{second}"),),
+    )
+    for first in "nsew"
+    for second in "nsew"
+]
+
+
+def test_words_that_go_together_are_exchanged_together() -> None:
+    """The compass turned or mirrored: opposites stay opposites, and paths turn with it."""
+    _, plain = told(PATHS, ())
+    seen = set()
+    letter = {"north": "n", "south": "s", "east": "e", "west": "w"}
+    opposite = {"north": "south", "south": "north", "east": "west", "west": "east"}
+    for seed in range(30):
+        _, lines = told(PATHS, (COMPASS,), seed)
+        for before, after in zip(plain, lines, strict=True):
+            turned = dict(zip(before, after, strict=True))
+            assert all(opposite[turned[one]] == turned[two] for one, two in opposite.items())
+            by_letter = {letter[one]: letter[turned[one]] for one in letter}
+            assert after[-1] == ",".join(by_letter[part] for part in before[-1].split(","))
+            seen.add(tuple(turned[one] for one in opposite))
+    assert len(seen) == 8
+
+
+def test_blocks_with_members_missing_keep_their_places() -> None:
+    story = Story(("North of south is west.",), (Question(1, "Where?", "west"),))
+    _, (plain,) = told([story], ())
+    seen = {tuple(told([story], (COMPASS,), seed)[1][0]) for seed in range(20)}
+    assert len(seen) == 2
+    assert all(line[plain.index("west")] == "west" for line in seen)
+
+
+@pytest.mark.parametrize(
+    ("groups", "reason"),
+    [
+        (("north+n south",), "as many words joined"),
+        (("north south / east",), "as many members"),
+        (("north south /",), "as many members"),
+        (("red blue", "green blue"), "'blue' is in two groups"),
+    ],
+)
+def test_impossible_groups_are_refused(groups: tuple[str, ...], reason: str) -> None:
+    with pytest.raises(ConfigError, match=reason):
+        told([STORY], groups)

@@ -17,6 +17,7 @@ from entnet.errors import EntNetError
 from entnet.experiments import cbt, gridworld
 from entnet.experiments.cbt_systems import SYSTEMS
 from entnet.experiments.display import LiveDisplay, PlainLines, best_by_task
+from entnet.experiments.gridworld_run import GridSpec
 from entnet.experiments.preset import load_preset, preset_names
 from entnet.experiments.results import results_path
 from entnet.experiments.spec import is_changed, parse_numbers, specs_of, task_label
@@ -40,7 +41,13 @@ OTHERS = {
     "table1a": Other(
         gridworld.reproduce_table1a,
         "gridworld",
-        {"seeds": "seeds", "tasks": "lengths", "variant": "kinds", "jobs": "jobs"},
+        {
+            "seeds": "seeds",
+            "tasks": "lengths",
+            "variant": "kinds",
+            "jobs": "jobs",
+            "set": "changes",
+        },
     ),
     "table1b": Other(gridworld.reproduce_table1b, "gridworld", {"seeds": "seeds", "jobs": "jobs"}),
     "table4": Other(
@@ -119,7 +126,7 @@ def reproduce(
             "seeds": _numbers(seeds, "--seeds"),
             "variant": variant,
             "jobs": jobs or os.cpu_count() or 1,
-            "set": _changes(given, variant) if given else None,
+            "set": _changes(table, given, variant) if given else None,
         }
         arguments = {
             argument: parsed[name]
@@ -172,8 +179,10 @@ def _sweep(sweep: Sweep) -> None:
         raise EntNetError(f"{len(failed)} runs failed")
 
 
-def _changes(given: Sequence[str], systems: Sequence[str] | None) -> dict[str, Any]:
-    """Settings of table 4, which must be ones that every system asked for has."""
+def _changes(table: str, given: Sequence[str], systems: Sequence[str] | None) -> dict[str, Any]:
+    """Settings of the grid's runs, or of table 4, where every system asked for must have them."""
+    if table == "table1a":
+        return parse_settings(given, GridSpec)[0]
     changes: dict[str, Any] = {}
     for name in systems or SYSTEMS:
         if name in SYSTEMS and not SYSTEMS[name].settings:

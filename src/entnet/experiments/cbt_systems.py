@@ -191,41 +191,36 @@ def _choose(made: Sequence[Chosen], data: CbtData) -> Chosen:
 
 # Networks on windows.
 
-MEMORY: Options = {
-    "dropout": 0.5,
-    "optimiser": "adam",
-    "rate": 0.002,
-    "batch": 256,
-    "questions": 20_000,
-    "disguise": 0.2,
-}
+ADAM: Options = {"optimiser": "adam", "rate": 0.002, "decay": 0.75, "epochs": 8}
+MEMORY: Options = {**ADAM, "dropout": 0.5, "batch": 64}
 SETTINGS: dict[str, Options] = {
     "entnet-simple": {"rate": 0.02},
     "entnet-general": {
+        **ADAM,
         "U": "trained",
         "V": "trained",
         "W": "trained",
         "activation": "prelu",
         "normalise": True,
         "embedding_scale": 0.1,
-        "optimiser": "adam",
-        "rate": 0.002,
-        "batch": 128,
-        "epochs": 6,
-        "questions": 40_000,
-        "disguise": 0.2,
     },
-    "memnn": {**MEMORY, "epochs": 8},
-    "memnn-self": {**MEMORY, "self_supervised": True, "epochs": 12},
-    "window-lstm": {**MEMORY, "query": "lstm", "query_width": 11, "epochs": 3},
+    "memnn": MEMORY,
+    "memnn-self": {**MEMORY, "self_supervised": True},
+    "window-lstm": {**MEMORY, "query": "lstm", "query_width": 11, "epochs": 5, "decay": 0.65},
 }
 """What each system has different from the defaults of its network and training."""
 
+NAMES: Options = {"disguise": 0.2}
+NOUNS: Options = {"query_width": 9}
 KIND_SETTINGS: dict[str, dict[Kind, Options]] = {
     "entnet-simple": {
-        "NE": {"epochs": 20, "decay": 0.93, "disguise": 0.2},
-        "CN": {"epochs": 30, "decay": 0.95, "query_width": 9},
+        "NE": {**NAMES, "epochs": 20, "decay": 0.93},
+        "CN": {**NOUNS, "epochs": 30, "decay": 0.95},
     },
+    "entnet-general": {"NE": NAMES, "CN": NOUNS},
+    "memnn": {"NE": NAMES, "CN": NOUNS},
+    "memnn-self": {"NE": NAMES, "CN": NOUNS},
+    "window-lstm": {"NE": NAMES, "CN": {}},
 }
 """What depends on the kind of question; V and P take those of CN."""
 

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 from entnet.errors import EntNetError
 from entnet.experiments.gridworld_run import GridRun, GridSpec, Tell
 from entnet.experiments.results import add_result, read_results, results_path
+from entnet.experiments.spec import changed_name
 
 Line = dict[str, Any]
 Item = TypeVar("Item")
@@ -91,18 +92,32 @@ def variant(spec: GridSpec) -> str:
     return f"{spec.kind} rate {spec.rate:g}"
 
 
-def run_spec(spec: GridSpec, results: Path, runs: Path, tell: Tell = print) -> Line:
-    """Do a run, or find its line among the results if it was done before, for either table."""
+def run_spec(
+    spec: GridSpec,
+    results: Path,
+    runs: Path,
+    tell: Tell = print,
+    changes: dict[str, Any] | None = None,
+) -> Line:
+    """Do a run, or find its line among the results if it was done before, for either table.
+
+    With ``changes`` to its settings it is another run, in a folder of its own.
+    """
     path = results_path(results, spec.table)
-    done = _find(read_results(path), spec)
+    changes = changes or {}
+    name = changed_name(variant(spec), changes)
+    if changes:
+        spec = spec.replace(**changes)
+        runs = runs / changed_name("changed", changes)
+    done = _find(read_results(path), spec, name)
     if done is not None:
         return done
-    line = _twin(spec, results)
+    line = None if changes else _twin(spec, results)
     if line is None:
         run = GridRun(spec)
         run.train(runs, tell)
         line = run.result()
-        line |= {"task": spec.length, "variant": variant(spec)}
+        line |= {"task": spec.length, "variant": name}
         run.model.save_pretrained(runs / spec.name)
         tell(
             f"{spec.name}: test error {_told(line['test'])}, "
@@ -115,14 +130,14 @@ def run_spec(spec: GridSpec, results: Path, runs: Path, tell: Tell = print) -> L
 def _twin(spec: GridSpec, results: Path) -> Line | None:
     """The same run, done for the other table, as a line of this one."""
     other = "table1a" if spec.table == "table1b" else "table1b"
-    line = _find(read_results(results_path(results, other)), spec)
+    line = _find(read_results(results_path(results, other)), spec, variant(spec))
     if line is None or GridSpec.from_dict(line["spec"]).replace(table=spec.table) != spec:
         return None
     return {**line, "table": spec.table, "spec": spec.to_dict()}
 
 
-def _find(lines: Iterable[Line], spec: GridSpec) -> Line | None:
-    key = (spec.length, variant(spec), spec.seed)
+def _find(lines: Iterable[Line], spec: GridSpec, name: str) -> Line | None:
+    key = (spec.length, name, spec.seed)
     for line in lines:
         if (line["task"], line["variant"], line["seed"]) == key:
             return line
@@ -143,15 +158,20 @@ def reproduce_table1a(
     every_rate: bool = False,
     jobs: int = 1,
     tell: Tell = print,
+    changes: dict[str, Any] | None = None,
 ) -> list[Line]:
     """Train every network on every length, and return the lines of all runs.
 
     The first seed tries every rate. The others run at the rate that did best for it on validation, or,
     with ``every_rate``, at all of them. Up to ``jobs`` networks and lengths are worked on at a time.
+    ``changes`` are settings of the runs, ``GridSpec``'s; with a rate among them it is the only one.
     """
+    changes = dict(changes or {})
+    if "rate" in changes:
+        rates = (changes.pop("rate"),)
     _require_known("network", kinds, KINDS)
     _require_known("length", lengths, LENGTHS)
-    fill = partial(_fill_cell, results, runs, seeds, rates, every_rate, tell)
+    fill = partial(_fill_cell, results, runs, seeds, rates, every_rate, tell, changes)
     # Long stories first: they take longest.
     cells = [(kind, length) for length in sorted(lengths, reverse=True) for kind in kinds]
     return [line for lines in _each(fill, cells, jobs) for line in lines]
@@ -170,12 +190,13 @@ def _fill_cell(
     rates: Sequence[float],
     every_rate: bool,
     tell: Tell,
+    changes: dict[str, Any],
     cell: tuple[str, int],
 ) -> list[Line]:
     """All runs of one network on one length."""
 
     def run(rate: float, seed: int) -> Line:
-        return run_spec(table1a_spec(*cell, rate, seed), results, runs, tell)
+        return run_spec(table1a_spec(*cell, rate, seed), results, runs, tell, changes)
 
     first = [run(rate, seeds[0]) for rate in rates]
     best = min(first, key=validation)["rate"]

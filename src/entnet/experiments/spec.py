@@ -134,7 +134,7 @@ def changed_name(variant: str, changes: Options) -> str:
     if not changes:
         return variant
     said = ",".join(f"{key}={value}" for key, value in sorted(changes.items()))
-    name = f"{variant}+{said}".replace("/", "_").replace(" ", "")
+    name = f"{variant}+{said.replace(' ', '')}".replace("/", "_")
     if len(name) <= LONGEST_NAME:
         return name
     return name[:LONGEST_NAME] + "…" + hashlib.sha256(name.encode()).hexdigest()[:8]

@@ -32,7 +32,7 @@ class LanguageConfig(Config):
     """Of an embedding and of the hidden state."""
     least: int = 5
     """A word is known if the training books have it so often; the others are one unknown word."""
-    streams: int = 32
+    streams: int = 64
     """Stretches of text read side by side."""
     steps: int = 35
     """Words between two updates."""
@@ -41,7 +41,7 @@ class LanguageConfig(Config):
     rate: float = 0.004
     """At the start; it falls evenly to nothing at the end."""
     clip: float = 1.0
-    epochs: int = 4
+    epochs: int = 3
     seed: int = 1
     following: int = 5
     """Words after the blank that a candidate must fit."""
