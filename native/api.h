@@ -78,4 +78,23 @@ struct EntnetScanGradients {
   const float* states;  // (Q, m, d), in
   float *candidate_input, *gate_input, *keys, *key_input, *U, *slope, *gate_bias;
 };
+
+// An LSTM over many sequences, laid out by time: all first words, all second words, …, longer sequences first.
+// P is H rounded up to 16; columns from H on stay zero. Arrays of P columns begin at multiples of 64 bytes.
+struct EntnetLstm {
+  int64_t units, vocabulary, rows, sequences, steps;
+  const int64_t* active;       // (steps) sequences still being read
+  const int64_t* words;        // (N) of each row
+  const float* table;          // (|V|, 4H) a word's share of the gates: output, input, forget, candidate
+  const float* U;              // (4H, H)
+  const float *hidden, *cell;  // (S, H) where the sequences start
+  float* gates;                // (N, 4P) out
+  float *hiddens, *cells;      // (N, P) out
+};
+
+// Gradients of it, all written.
+struct EntnetLstmGradients {
+  const float *hiddens, *cells;  // (N, P), in
+  float *table, *U, *hidden, *cell;
+};
 }

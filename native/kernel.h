@@ -32,6 +32,8 @@ struct Kernel {
                       const float* keys, const float* memory, float* after, float* gates);
   void (*stream_read)(const EntnetModel*, Workspace*, const int64_t* words, int64_t length,
                       const float* memory, float* scores, float* attention);
+  void (*lstm_forward)(const EntnetLstm*, Workspace*);
+  void (*lstm_backward)(const EntnetLstm*, const EntnetLstmGradients*, Workspace*);
 };
 
 extern "C" const Kernel* entnet_kernel_baseline();

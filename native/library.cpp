@@ -147,6 +147,26 @@ const char* run_scan(const EntnetScan* scan, const EntnetScanGradients* gradient
   return nullptr;
 }
 
+const char* check_lstm(const EntnetLstm& a) {
+  int64_t rows = 0, before = a.sequences;
+  for (int64_t t = 0; t < a.steps; ++t) {
+    if (a.active[t] < 1 || a.active[t] > before) return "sequences must be laid out longest first";
+    rows += before = a.active[t];
+  }
+  if (rows != a.rows) return "the sequences' words are not as many as the rows";
+  return check_numbers(a.words, a.rows, a.vocabulary, UNKNOWN_WORD);
+}
+
+const char* run_lstm(const EntnetLstm* lstm, const EntnetLstmGradients* gradients) {
+  static thread_local ScanSpace own;
+  if (const char* problem = check_lstm(*lstm)) return problem;
+  if (gradients)
+    kernel()->lstm_backward(lstm, gradients, &own.space);
+  else
+    kernel()->lstm_forward(lstm, &own.space);
+  return nullptr;
+}
+
 }  // namespace
 
 // Functions that can fail return null, or what is wrong.
@@ -167,6 +187,12 @@ ENTNET_EXPORT const char* entnet_scan_forward(const EntnetScan* scan) { return r
 
 ENTNET_EXPORT const char* entnet_scan_backward(const EntnetScan* scan, const EntnetScanGradients* gradients) {
   return run_scan(scan, gradients);
+}
+
+ENTNET_EXPORT const char* entnet_lstm_forward(const EntnetLstm* lstm) { return run_lstm(lstm, nullptr); }
+
+ENTNET_EXPORT const char* entnet_lstm_backward(const EntnetLstm* lstm, const EntnetLstmGradients* gradients) {
+  return run_lstm(lstm, gradients);
 }
 
 ENTNET_EXPORT Engine* entnet_engine_new(const EntnetModel* model) {

@@ -17,6 +17,8 @@ const char* entnet_choose_kernel(const char*);
 void entnet_poison(int64_t);
 const char* entnet_scan_forward(const EntnetScan*);
 const char* entnet_scan_backward(const EntnetScan*, const EntnetScanGradients*);
+const char* entnet_lstm_forward(const EntnetLstm*);
+const char* entnet_lstm_backward(const EntnetLstm*, const EntnetLstmGradients*);
 Engine* entnet_engine_new(const EntnetModel*);
 void entnet_engine_free(Engine*);
 const char* entnet_train(Engine*, const EntnetBatch*, const EntnetUpdate*, EntnetResult*);
@@ -219,6 +221,62 @@ void test_engine(int64_t m, int64_t d, unsigned options, int64_t threads) {
   entnet_engine_free(engine);
 }
 
+// An array that starts at a multiple of 64 bytes, as PyTorch's do, and ends where it ends.
+struct Aligned {
+  float* data;
+  size_t size;
+  explicit Aligned(int64_t count) : size((size_t)count) {
+    data = static_cast<float*>(std::aligned_alloc(64, (size_t)count * sizeof(float)));
+    for (size_t i = 0; i < size; ++i) data[i] = NAN;
+  }
+  Aligned(const Aligned&) = delete;
+  ~Aligned() { std::free(data); }
+  Floats values() const { return Floats(data, data + size); }
+};
+
+void test_lstm(int64_t H) {
+  const int64_t V = 5, S = 4, P = (H + 15) / 16 * 16;
+  const Integers active{3, 3, 2, 1};  // one of the sequences is empty
+  const int64_t N = 9;
+  Integers words;
+  for (int64_t i = 0; i < N; ++i) words.push_back(draw(V));
+  Floats table = normal(V * 4 * H), U = normal(4 * H * H, 0.2f), hidden = normal(S * H), cell = normal(S * H);
+  const Aligned gates(N * 4 * P), hiddens(N * P), cells(N * P), dhiddens(N * P), dcells(N * P);
+  EntnetLstm lstm{H,        V,           N,           S,          4,          active.data(), words.data(), table.data(),
+                  U.data(), hidden.data(), cell.data(), gates.data, hiddens.data, cells.data};
+  for (int64_t i = 0; i < N * P; ++i) dhiddens.data[i] = dcells.data[i] = i % P < H ? 1.0f : 0.0f;
+  // The sum of all states, in double precision.
+  const auto total = [&] {
+    require_none(entnet_lstm_forward(&lstm));
+    double sum = 0.0;
+    for (int64_t i = 0; i < N * P; ++i) sum += (double)hiddens.data[i] + (double)cells.data[i];
+    return sum;
+  };
+  total();
+  Floats dtable(table.size()), dU(U.size()), dhidden(hidden.size()), dcell(cell.size());
+  const EntnetLstmGradients out{dhiddens.data, dcells.data, dtable.data(), dU.data(), dhidden.data(), dcell.data()};
+  require_none(entnet_lstm_backward(&lstm, &out));
+  require_finite(hiddens.values(), "hidden states");
+  const auto compare = [&](Floats& values, const Floats& gradient, const char* what) {
+    require_finite(gradient, what);
+    const size_t at = (size_t)draw((int64_t)values.size());
+    const float before = values[at], step = 1e-2f;
+    values[at] = before + step;
+    const double above = total();
+    values[at] = before - step;
+    const double below = total();
+    values[at] = before;
+    const double slope = (above - below) / (2.0 * (double)step);
+    require(std::fabs(slope - (double)gradient[at]) < 1e-2 + 0.02 * std::fabs(slope), what);
+  };
+  compare(table, dtable, "gradient of the table");
+  compare(U, dU, "gradient of U");
+  compare(hidden, dhidden, "gradient of the first hidden states");
+  compare(cell, dcell, "gradient of the first cells");
+  words[0] = V;
+  require(entnet_lstm_forward(&lstm) != nullptr, "a bad word is refused");
+}
+
 }  // namespace
 
 int main() {
@@ -231,6 +289,9 @@ int main() {
         test_scan(size[0], size[1], options, 1 + options % 3);
         test_engine(size[0], size[1], options, 1 + options % 3);
       }
+    const uint64_t kept = dice;  // the next kernel gets the problems that it would get without this
+    for (int64_t units : {1, 7, 16, 50}) test_lstm(units);
+    dice = kept;
     std::printf("%s: clean\n", kernel.c_str());
   }
 }

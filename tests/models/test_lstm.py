@@ -14,7 +14,7 @@ from entnet.config import ConfigError, TrainConfig
 from entnet.data.gridworld import Asking, GridWorld, grid_batch, grid_stream
 from entnet.data.story import Corpus, Question, RaggedBatch, Story
 from entnet.models import LSTM, StoryModel
-from entnet.models.lstm import LSTMConfig, lstm_scan, lstm_scan_reference, pack
+from entnet.models.lstm import LSTMConfig
 from entnet.text import Vocab
 from entnet.training.engine import TorchEngine
 
@@ -44,35 +44,6 @@ def batch_of(stories: list[Story], draw: str = "story") -> RaggedBatch:
     corpus = Corpus.encode(stories, WORDS, 5)
     entries = corpus.entries("question" if draw == "question" else "story")
     return entries.batch(np.arange(len(entries)))
-
-
-def scan_arguments(lengths: list[int]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    torch.manual_seed(1)
-    total, sequences, units = sum(lengths), len(lengths), 3
-    shapes = [(total, 4 * units), (4 * units, units), (sequences, units), (sequences, units)]
-    made = [torch.randn(shape, dtype=torch.float64, requires_grad=True) for shape in shapes]
-    return made[0], made[1], made[2], made[3]
-
-
-@pytest.mark.parametrize("lengths", [[1], [4, 2, 3], [0, 3, 3, 1], [2, 2], [0, 1]])
-def test_the_fast_scan_equals_the_reference_in_values_and_gradients(lengths: list[int]) -> None:
-    packing = pack(torch.tensor(lengths))
-    arguments = scan_arguments(lengths)
-    results = []
-    for scan in (lstm_scan, lstm_scan_reference):
-        hidden, cell = scan(*arguments, packing)
-        weights = torch.arange(hidden.numel(), dtype=torch.float64).view_as(hidden).cos()
-        total = (hidden * weights).sum() + (cell * weights.flip(0)).sum()
-        gradients = torch.autograd.grad(total, arguments, allow_unused=True, materialize_grads=True)
-        results.append((hidden, cell, *gradients))
-    for fast, plain in zip(*results, strict=True):
-        torch.testing.assert_close(fast, plain, rtol=1e-12, atol=1e-12)
-
-
-@pytest.mark.parametrize("lengths", [[4, 2, 3], [0, 1]])
-def test_gradients_of_the_scan_are_right(lengths: list[int]) -> None:
-    packing = pack(torch.tensor(lengths))
-    assert torch.autograd.gradcheck(lambda *a: lstm_scan(*a, packing), scan_arguments(lengths))
 
 
 def test_gradients_of_the_whole_network_are_right() -> None:

@@ -1,9 +1,5 @@
 """The LSTM that the paper compares with: it reads the story word by word, then the question.
 
-    code            shape           meaning
-    gates           (N, 4H)         output, input and forget gate and candidate, in this order
-    hidden, cell    (S, H), (N, H)  what the LSTM carries along
-
 A story is read once. Each of its questions is read from the state at its place in the story, which is
 the same as reading story and question as one sequence, for every question, from the start.
 """
@@ -11,7 +7,7 @@ the same as reading story and question as one sequence, for every question, from
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, cast
+from typing import ClassVar, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -19,6 +15,7 @@ from torch import Tensor, nn
 from entnet.config import ModelConfig
 from entnet.data.story import RaggedBatch
 from entnet.models.base import StoryModel, register
+from entnet.ops.lstm import lstm_scan
 from entnet.text import Vocab
 
 
@@ -59,8 +56,6 @@ class Packing(NamedTuple):
     """(S) sequences, longest first."""
     place: Tensor
     """(N) where each word, counted sequence by sequence, is laid."""
-    previous: Tensor
-    """(N) row of the state before each laid word, in ``cat(initial states in order, states)``."""
 
 
 def pack(lengths: Tensor) -> Packing:
@@ -77,111 +72,7 @@ def pack(lengths: Tensor) -> Packing:
     sequence = torch.repeat_interleave(lengths)
     start = lengths.cumsum(0) - lengths
     step = torch.arange(total, device=lengths.device) - start[sequence]
-    place = row_start[step] + rank[sequence]
-    before = torch.where(
-        step > 0, sequences + row_start[(step - 1).clamp_min(0)] + rank[sequence], rank[sequence]
-    )
-    previous = torch.empty_like(before)
-    previous[place] = before
-    return Packing(active.tolist(), order, place, previous)
-
-
-def lstm_step(gates: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
-    """c ← f ⊙ c + i ⊙ tanh(z),  h = o ⊙ tanh(c), from the arguments of the gates."""
-    o, i, f, z = gates.chunk(4, dim=-1)
-    cell = f.sigmoid() * cell + i.sigmoid() * z.tanh()
-    return o.sigmoid() * cell.tanh(), cell
-
-
-def lstm_scan_reference(
-    inputs: Tensor, U: Tensor, hidden: Tensor, cell: Tensor, packing: Packing
-) -> tuple[Tensor, Tensor]:
-    """States (N, H) after every laid word. inputs (N, 4H) is the words' share of the gates,
-    U (4H, H) brings the hidden state's; hidden and cell (S, H) are where the sequences start."""
-    hiddens, cells = [inputs.new_zeros((0, hidden.shape[1]))], [cell.new_zeros((0, cell.shape[1]))]
-    first = 0
-    for active in packing.active:
-        gates = inputs[first : first + active] + hidden[:active] @ U.T
-        hidden, cell = lstm_step(gates, cell[:active])
-        hiddens.append(hidden)
-        cells.append(cell)
-        first += active
-    return torch.cat(hiddens), torch.cat(cells)
-
-
-class _LSTMScan(torch.autograd.Function):
-    """The same as the reference, with the backward pass written out: half the time on a CPU."""
-
-    @staticmethod
-    def forward(
-        ctx: Any, inputs: Tensor, U: Tensor, hidden: Tensor, cell: Tensor, packing: Packing
-    ) -> tuple[Tensor, Tensor]:
-        units = hidden.shape[1]
-        gates = torch.empty_like(inputs)
-        hiddens = torch.empty_like(inputs[:, :units])
-        cells, squashed = torch.empty_like(hiddens), torch.empty_like(hiddens)
-        transposed = U.T.contiguous()
-        h, c = hidden, cell
-        first = 0
-        for active in packing.active:
-            rows = slice(first, first + active)
-            now = torch.addmm(inputs[rows], h[:active], transposed, out=gates[rows])
-            now[:, : 3 * units].sigmoid_()
-            now[:, 3 * units :].tanh_()
-            o, i, f, z = now.chunk(4, dim=1)
-            c = torch.addcmul(torch.mul(f, c[:active], out=cells[rows]), i, z, out=cells[rows])
-            h = torch.mul(o, torch.tanh(c, out=squashed[rows]), out=hiddens[rows])
-            first += active
-        ctx.save_for_backward(U, hidden, cell, gates, hiddens, cells, squashed)
-        ctx.packing = packing
-        return hiddens, cells
-
-    @staticmethod
-    def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor | None, ...]:
-        grad_hiddens, grad_cells = grad_outputs
-        U, hidden, cell, gates, hiddens, cells, squashed = ctx.saved_tensors
-        packing: Packing = ctx.packing
-        units = hidden.shape[1]
-        o, i, f, z = gates.chunk(4, dim=1)
-        cell_before = torch.cat([cell, cells])[packing.previous]
-        # What each gate's argument gets from one unit of dh (for o) or dc (for i, f, z).
-        share = torch.stack(
-            [
-                squashed * o * (1 - o),
-                z * i * (1 - i),
-                cell_before * f * (1 - f),
-                i * (1 - z * z),
-            ],
-            dim=1,
-        )  # (N, 4, H)
-        through = o * (1 - squashed * squashed)  # dh to dc
-        kept = f.contiguous()
-        grad_gates = torch.empty_like(share)
-        dh, dc = torch.zeros_like(hidden), torch.zeros_like(cell)
-        first = gates.shape[0]
-        for active in reversed(packing.active):
-            first -= active
-            rows = slice(first, first + active)
-            dh_now = dh[:active].add_(grad_hiddens[rows])
-            dc_now = dc[:active].add_(grad_cells[rows]).addcmul_(dh_now, through[rows])
-            now = grad_gates[rows]
-            torch.mul(share[rows, 0], dh_now, out=now[:, 0])
-            torch.mul(share[rows, 1:], dc_now.unsqueeze(1), out=now[:, 1:])
-            dc_now.mul_(kept[rows])
-            torch.mm(now.view(active, 4 * units), U, out=dh_now)
-        flat = grad_gates.view(-1, 4 * units)
-        hidden_before = torch.cat([hidden, hiddens])[packing.previous]
-        return flat, flat.T @ hidden_before, dh, dc, None
-
-
-def lstm_scan(
-    inputs: Tensor, U: Tensor, hidden: Tensor, cell: Tensor, packing: Packing
-) -> tuple[Tensor, Tensor]:
-    """As ``lstm_scan_reference``, faster."""
-    return cast(
-        "tuple[Tensor, Tensor]",
-        _LSTMScan.apply(inputs, U, hidden, cell, packing),  # type: ignore[no-untyped-call]
-    )
+    return Packing(active.tolist(), order, row_start[step] + rank[sequence])
 
 
 @register
@@ -237,9 +128,8 @@ class LSTM(StoryModel):
         tokens = words[words != 0]
         laid = torch.empty_like(tokens)
         laid[packing.place] = tokens
-        inputs = nn.functional.embedding(laid, table)
         order = packing.order
-        hiddens, cells = lstm_scan(inputs, self.U, hidden[order], cell[order], packing)
+        hiddens, cells = lstm_scan(table, laid, self.U, hidden[order], cell[order], packing.active)
         return hiddens[packing.place], cells[packing.place]
 
 

@@ -134,6 +134,19 @@ ScanGradientsStruct = _structure(
     pointer: states candidate_input gate_input keys key_input U slope gate_bias
     """,
 )
+LstmStruct = _structure(
+    "LstmStruct",
+    """
+    integer: units vocabulary rows sequences steps
+    pointer: active words table U hidden cell gates hiddens cells
+    """,
+)
+LstmGradientsStruct = _structure(
+    "LstmGradientsStruct",
+    """
+    pointer: hiddens cells table U hidden cell
+    """,
+)
 
 
 def _declare(loaded: ctypes.CDLL) -> None:
@@ -142,6 +155,8 @@ def _declare(loaded: ctypes.CDLL) -> None:
         "entnet_kernel_name": (text, 0),
         "entnet_scan_forward": (text, 1),
         "entnet_scan_backward": (text, 2),
+        "entnet_lstm_forward": (text, 1),
+        "entnet_lstm_backward": (text, 2),
         "entnet_engine_new": (pointer, 1),
         "entnet_engine_free": (None, 1),
         "entnet_train": (text, 4),
