@@ -237,6 +237,8 @@ class TrainConfig(Config):
     """Words that keep a story as it is: where they occur, answers hang on the very words (task 20)."""
     exchange_where: str = ""
     """If given, words are exchanged only in stories in which one of these occurs."""
+    repeat: tuple[str, ...] = ()
+    """"4 north south": stories with one of these words are read so often an epoch (not in the paper)."""
 
     schedule: Literal["halving", "plateau", "constant"] = "halving"
     halve_every: int = 25

@@ -206,7 +206,7 @@ SETTINGS: dict[str, Options] = {
     },
     "memnn": MEMORY,
     "memnn-self": {**MEMORY, "self_supervised": True},
-    "window-lstm": {**MEMORY, "query": "lstm", "query_width": 11, "epochs": 5, "decay": 0.65},
+    "window-lstm": {**MEMORY, "query": "lstm", "query_width": 11, "epochs": 4, "decay": 0.6},
 }
 """What each system has different from the defaults of its network and training."""
 

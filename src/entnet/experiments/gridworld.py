@@ -54,7 +54,7 @@ RECIPES: dict[str, Recipe] = {
 
 UPDATES: dict[str, dict[int, tuple[int, int]]] = {
     "entnet": {10: (300_000, 50_000), 20: (150_000, 25_000), 40: (240_000, 40_000)},
-    "lstm": {10: (40_000, 8_000), 20: (10_000, 2_000), 40: (10_000, 2_000)},
+    "lstm": {10: (100_000, 20_000), 20: (60_000, 12_000), 40: (60_000, 12_000)},
     "memn2n": {10: (20_000, 4_000), 20: (10_000, 2_000), 40: (10_000, 2_000)},
 }
 """For each network and length: updates, and after how many of them the rate is halved."""
@@ -64,8 +64,8 @@ def table1a_spec(kind: str, length: int, rate: float, seed: int) -> GridSpec:
     """A run of Table 1a: trained and tested on stories of one length."""
     recipe = dict(RECIPES[kind])
     recipe["updates"], recipe["halve_every"] = UPDATES[kind][length]
-    if kind == "entnet" and length == 40:
-        # With long stories alone it stays at an error of .7.
+    if kind != "memn2n" and length == 40:
+        # With long stories alone EntNet stays at an error of .7, and the LSTM learns slowly.
         recipe["shortest"] = 10
     if kind == "memn2n":
         recipe["model"] = {**recipe["model"], "hops": length - 2, "times": length}

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from entnet.config import ConfigError
 from entnet.data.story import Ints, RaggedBatch
@@ -65,8 +66,11 @@ class Exchange:
         number = {**vocab.index, **beside}
         self.groups = [group for blocks in named for group in _known(blocks, vocab, number)]
         self.lists = {list_: tuple(number[part] for part in lists[list_]) for list_ in lists}
-        self.list_number = {parts: list_ for list_, parts in self.lists.items()}
         self.numbers = len(number)
+        self.listed = {
+            length: self._by_key([one for one, parts in self.lists.items() if len(parts) == length])
+            for length in {len(parts) for parts in self.lists.values()}
+        }
         self.unless, self.where = (
             torch.tensor(vocab.encode([word for word in words.split() if word in vocab]))
             for words in (unless, where)
@@ -79,33 +83,53 @@ class Exchange:
         for group in self.groups:
             table[:, group.words] = group.draw(stories, generator)
         for list_, parts in self.lists.items():
-            table[:, list_] = [
-                self.list_number.get(tuple(row), NO_WORD) for row in table[:, parts].tolist()
-            ]
+            keys, numbers = self.listed[len(parts)]
+            wanted = self._key(table[:, parts])
+            place = np.searchsorted(keys, wanted).clip(max=len(keys) - 1)
+            table[:, list_] = np.where(keys[place] == wanted, numbers[place], NO_WORD)
         return table[:, : self.size]
+
+    def _key(self, parts: Ints) -> Ints:
+        """One number for each list of parts: (…, W) → (…)"""
+        return parts @ (self.numbers ** np.arange(parts.shape[-1]))
+
+    def _by_key(self, lists: list[int]) -> tuple[Ints, Ints]:
+        """These lists' keys in order, and their numbers in the vocabulary."""
+        numbers = np.array(lists)
+        keys = self._key(np.array([self.lists[list_] for list_ in lists]))
+        order = keys.argsort()
+        return keys[order], numbers[order]
 
     def __call__(self, batch: RaggedBatch, generator: np.random.Generator) -> RaggedBatch:
         """The same stories, told of others."""
         stories = len(batch.story_offsets) - 1
-        table = torch.from_numpy(self.tables(stories, generator))
         story = torch.repeat_interleave(torch.arange(stories), batch.story_offsets.diff())
-        asked_of = batch.question_story
         as_it_is = torch.arange(self.size)
-        if len(self.unless):
-            table[story[torch.isin(batch.words, self.unless).any(1)]] = as_it_is
+        # Row 0 of the tables is for stories that stay as they are.
+        row = torch.arange(1, stories + 1)
         if not self.anywhere:
-            named = torch.zeros(stories, dtype=torch.bool)
-            named[story[torch.isin(batch.words, self.where).any(1)]] = True
-            table[~named] = as_it_is
+            named = self._has(batch, story, self.where)
+            row = torch.where(named, named.cumsum(0), 0)
+        drawn = torch.from_numpy(self.tables(int((row > 0).sum()), generator))
+        table = torch.cat([as_it_is.unsqueeze(0), drawn])
+        if len(self.unless):
+            row[self._has(batch, story, self.unless)] = 0
+        asked_of = batch.question_story
         # Where an answer would be a list that the vocabulary lacks, the story stays as it is.
-        impossible = asked_of[table[asked_of, batch.answers] == NO_WORD]
-        table[impossible] = as_it_is
+        impossible = asked_of[table[row[asked_of], batch.answers] == NO_WORD]
+        row[impossible] = 0
         return replace(
             batch,
-            words=table[story].gather(1, batch.words),
-            question_words=table[asked_of].gather(1, batch.question_words),
-            answers=table[asked_of, batch.answers],
+            words=table[row[story].unsqueeze(1), batch.words],
+            question_words=table[row[asked_of].unsqueeze(1), batch.question_words],
+            answers=table[row[asked_of], batch.answers],
         )
+
+    def _has(self, batch: RaggedBatch, story: Tensor, words: Tensor) -> Tensor:
+        """Which stories have one of the words: (S)"""
+        found = torch.zeros(len(batch.story_offsets) - 1, dtype=torch.bool)
+        found[story[torch.isin(batch.words, words).any(1)]] = True
+        return found
 
 
 def parse_group(text: str) -> list[list[list[str]]]:

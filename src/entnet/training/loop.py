@@ -35,6 +35,7 @@ from entnet.training.checkpoint import Checkpoint
 from entnet.training.engine import Engine, choose_engine
 from entnet.training.evaluate import Score, score
 from entnet.training.exchange import Exchange
+from entnet.training.repeat import readings
 from entnet.training.result import result_line
 from entnet.training.schedule import Progress
 
@@ -103,6 +104,7 @@ class Run:
         self.exchange = Exchange(
             config.exchange, self.model.vocab, config.exchange_unless, config.exchange_where
         )
+        self.often = readings(self.entries, self.model.vocab, config.repeat)
         self.progress = Progress()
         self.best = self._weights()
         self.done = 0
@@ -135,7 +137,7 @@ class Run:
     def _epoch(self, epoch: int, watcher: Watcher) -> EpochMetrics:
         started = time.perf_counter()
         rate = self.progress.rate(self.config, epoch)
-        groups = draw_groups(self.entries, self.config, epoch)
+        groups = draw_groups(self.entries, self.config, epoch, self.often)
         torch.manual_seed(epoch_seed(self.config.seed, epoch))
         loss, errors, questions, sentences = 0.0, 0, 0, 0
         for number, batch in enumerate(self.entries.batches(groups, self._change(epoch)), start=1):
@@ -282,11 +284,17 @@ def epoch_seed(seed: int, epoch: int) -> int:
     return int(np.random.SeedSequence([seed, epoch]).generate_state(1)[0])
 
 
-def draw_groups(entries: Entries, config: TrainConfig, epoch: int) -> list[Ints]:
-    """The batches of an epoch: a shuffled pass, or as many independent draws."""
+def draw_groups(
+    entries: Entries, config: TrainConfig, epoch: int, often: Ints | None = None
+) -> list[Ints]:
+    """The batches of an epoch: a shuffled pass, or as many independent draws.
+
+    ``often`` is how many times it reads each entry, once if not given.
+    """
     generator = np.random.default_rng([config.seed, epoch])
+    read = np.repeat(np.arange(len(entries)), 1 if often is None else often)
     if config.epoch == "pass":
-        order = generator.permutation(len(entries))
+        order = generator.permutation(len(read))
     else:
-        order = generator.integers(len(entries), size=len(entries))
-    return entries.groups(config.batch, order)
+        order = generator.integers(len(read), size=len(read))
+    return entries.groups(config.batch, read[order])

@@ -41,7 +41,7 @@ class LanguageConfig(Config):
     rate: float = 0.004
     """At the start; it falls evenly to nothing at the end."""
     clip: float = 1.0
-    epochs: int = 3
+    epochs: int = 2
     seed: int = 1
     following: int = 5
     """Words after the blank that a candidate must fit."""
