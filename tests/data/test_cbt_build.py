@@ -8,7 +8,9 @@ import random
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from entnet.cli import app
 from entnet.data.cbt import BLANK, KINDS, CbtQuestion, cbt_file_name, read_cbt
 from entnet.data.cbt_build import (
     DRAWN,
@@ -19,8 +21,10 @@ from entnet.data.cbt_build import (
     draw_candidates,
 )
 from entnet.data.cbt_rules import READINGS, Lexicon
+from entnet.data.cbt_stats import COUNTS, measure_kind, read_stats, stats_markdown
 from entnet.data.cbt_tags import Sentence, Token, list_books, read_tagged
 from entnet.errors import DataError, EntNetError
+from entnet.experiments import cbt
 
 NAMES = [f"Name{letter}" for letter in "abcdefghijklmnopqrstuvwxyzABCDEFGH"]
 NOUNS = [f"noun{letter}" for letter in "abcdefghijklmnopqrst"]
@@ -179,6 +183,32 @@ def test_two_processes_build_the_same_files_as_one(tagged: Path, tmp_path: Path)
     assert told == [(n, 5) for n in range(1, 6)]
     for path in sorted((tmp_path / "one").glob("cbtest*")):
         assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes()
+
+
+def test_a_split_alone_is_as_it_is_beside_the_others(tagged: Path, tmp_path: Path) -> None:
+    build_cbt(tagged, tmp_path / "all", processes=1)
+    build_cbt(tagged, tmp_path / "test", BuildConfig(splits=("test",)), processes=1)
+    made = {path.name for path in (tmp_path / "test").iterdir()}
+    assert made == {"build.json", cbt_file_name("NE", "test"), cbt_file_name("CN", "test")}
+    for name in made - {"build.json"}:
+        assert (tmp_path / "test" / name).read_bytes() == (tmp_path / "all" / name).read_bytes()
+
+
+def test_the_command_keeps_counts_for_the_report(tagged: Path, tmp_path: Path) -> None:
+    arguments = ["data", "build-cbt", str(tagged), "--out", str(tmp_path / "out"), "--jobs", "1"]
+    arguments += ["--stats", "--results", str(tmp_path), "--dir", str(tmp_path)]
+    outcome = CliRunner().invoke(app, arguments)
+    assert outcome.exit_code == 0, outcome.output
+    built, official = read_stats(tmp_path / COUNTS)
+    assert built == {kind: measure_kind(tmp_path / "out", kind) for kind in ("NE", "CN")}
+    assert official == {}
+    table = stats_markdown(built, official)
+    assert table in outcome.output
+    (tmp_path / "table4.jsonl").write_text(
+        '{"table":"table4","task":"NE","variant":"lstm","seed":1,"valid":0.5,"test":0.5,'
+        '"test_questions":9,"questions":"rebuilt"}\n'
+    )
+    assert table in cbt.render_markdown(tmp_path)
 
 
 def test_another_seed_draws_other_candidates_for_the_same_questions(

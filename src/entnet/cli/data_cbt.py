@@ -13,7 +13,14 @@ from entnet.cli.data import DirectoryOption, data_app
 from entnet.data import sources
 from entnet.data.cbt import KINDS, Kind
 from entnet.data.cbt_build import BuildConfig, build_cbt, default_directory
-from entnet.data.cbt_stats import measure_kind, read_official_stats, stats_markdown
+from entnet.data.cbt_stats import (
+    COUNTS,
+    Stats,
+    measure_kind,
+    read_official_stats,
+    stats_markdown,
+    write_stats,
+)
 from entnet.errors import EntNetError
 
 ReadingChoice = Literal["entities", "capitalised", "names"]
@@ -41,6 +48,10 @@ def build(
     stats: Annotated[
         bool, typer.Option("--stats", help="Also print counts beside the official ones.")
     ] = False,
+    results: Annotated[
+        Path | None,
+        typer.Option(help="Also keep those counts in this folder, for `entnet report`."),
+    ] = None,
     directory: DirectoryOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -68,8 +79,13 @@ def build(
         console.print(
             f"built in {about['seconds']:.0f} s; the files are in {target}", soft_wrap=True
         )
-    if stats:
-        console.print(_stats(target, config.kinds, sources.data_root(directory)), soft_wrap=True)
+    if stats or results:
+        built = {kind: measure_kind(target, kind) for kind in config.kinds}
+        official = _official(config.kinds, sources.data_root(directory))
+        if stats:
+            console.print(stats_markdown(built, official), soft_wrap=True)
+        if results:
+            write_stats(results / COUNTS, built, official)
 
 
 def _kinds(text: str) -> tuple[Kind, ...]:
@@ -80,10 +96,9 @@ def _kinds(text: str) -> tuple[Kind, ...]:
     return tuple(cast("Kind", kind) for kind in dict.fromkeys(wanted))
 
 
-def _stats(target: Path, kinds: tuple[Kind, ...], root: Path) -> str:
-    official = {
+def _official(kinds: tuple[Kind, ...], root: Path) -> Stats:
+    return {
         kind: read_official_stats(path)
         for kind in kinds
         if (path := root / "cbt" / "stats" / f"stats_{kind}.txt").is_file()
     }
-    return stats_markdown({kind: measure_kind(target, kind) for kind in kinds}, official)

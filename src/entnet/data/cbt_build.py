@@ -62,6 +62,8 @@ class BuildConfig:
     seed: int = 1
     reading: ReadingName = "entities"
     kinds: tuple[Kind, ...] = ("NE", "CN")
+    splits: tuple[Split, ...] = SPLITS
+    """Files to make. All books are counted all the same, so each is as it would be beside the others."""
 
 
 def default_directory() -> Path:
@@ -243,12 +245,13 @@ def build_cbt(
         with _pool(processes) as each:
             lexicon = merge_lexicons(books, each(book_lexicon, books))
             # Large books first, so that no process is left with one at the end.
-            order = sorted(books, key=lambda book: -book.path.stat().st_size)
+            made = [book for book in books if book.split in config.splits]
+            order = sorted(made, key=lambda book: -book.path.stat().st_size)
             work = partial(_book_files, folder=parts, config=config, lexicon=lexicon)
             possible: Counter[tuple[Kind, Split]] = Counter()
             for done, (book, counts) in enumerate(zip(order, each(work, order), strict=True)):
                 possible.update({(kind, book.split): count for kind, count in counts.items()})
-                tell(done + 1, len(books))
+                tell(done + 1, len(made))
         kept = _gather(parts, target, books, config, possible)
     finally:
         shutil.rmtree(parts, ignore_errors=True)
@@ -291,7 +294,7 @@ def _gather(
     """Put the books' files together: all of training, a sample of validation and test."""
     kept: dict[tuple[Kind, Split], int] = {}
     for kind in config.kinds:
-        for split in SPLITS:
+        for split in config.splits:
             files = [_part(parts, book, kind) for book in books if book.split == split]
             total, wanted = possible[kind, split], DRAWN[split]
             path = target / cbt_file_name(kind, split)

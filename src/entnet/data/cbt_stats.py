@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from entnet.data.cbt import SPLITS, CbtQuestion, Kind, Split, cbt_file_name, iterate_cbt
 from entnet.errors import DataError
+from entnet.files import write_atomically
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,8 @@ class FileStats:
     by_corpus: float | None = None
     """The same for the training file's sentences."""
 
+
+Stats = dict[Kind, dict[Split, FileStats]]
 
 PUBLISHED: dict[Kind, tuple[float, float]] = {"NE": (0.299, 0.120), "CN": (0.281, 0.158)}
 """Published accuracies of the most frequent candidate on test, in the context and in the books."""
@@ -182,9 +186,32 @@ LABELS = {
 }
 
 
-def stats_markdown(
-    built: dict[Kind, dict[Split, FileStats]], official: dict[Kind, dict[Split, FileStats]]
-) -> str:
+COUNTS = "cbt-counts.json"
+"""Where a folder of results has them."""
+
+
+def write_stats(path: Path, built: Stats, official: Stats) -> None:
+    """Keep both in a file, from which the report makes the table."""
+    both = {
+        name: {
+            kind: {split: asdict(one) for split, one in of.items()} for kind, of in stats.items()
+        }
+        for name, stats in (("built", built), ("official", official))
+    }
+    write_atomically(path, (json.dumps(both, indent=1) + "\n").encode())
+
+
+def read_stats(path: Path) -> tuple[Stats, Stats]:
+    """Built and official counts, as they were kept."""
+    both = json.loads(path.read_text(encoding="utf-8"))
+    built, official = (
+        {kind: {split: FileStats(**one) for split, one in of.items()} for kind, of in stats.items()}
+        for stats in (both["built"], both["official"])
+    )
+    return built, official
+
+
+def stats_markdown(built: Stats, official: Stats) -> str:
     """Built and official counts side by side, a column pair a file."""
     files = [(kind, split) for kind in built for split in SPLITS]
     head = " | ".join(f"{kind} {split}" for kind, split in files)

@@ -14,6 +14,7 @@ from typing import Any
 
 from entnet.data.cbt import SPLITS, Kind, cbt_file_name
 from entnet.data.cbt_build import default_directory
+from entnet.data.cbt_stats import COUNTS, read_stats, stats_markdown
 from entnet.data.sources import data_root
 from entnet.errors import EntNetError
 from entnet.experiments.cbt_systems import SYSTEMS, CbtData, Job, Options, System, run_system
@@ -193,6 +194,9 @@ def render_markdown(results: Path = Path("results")) -> str:
         rows.append(f"| {name} | – | {_share(paper['NE'])} | – | {_share(paper['CN'])} |")
     if read := _epochs(found):
         rows += ["", f"Times that networks read their training data, NE and CN: {read}."]
+    if (counts := results / COUNTS).is_file():
+        rows += ["", "What the questions hold, beside the official ones:", ""]
+        rows.append(stats_markdown(*read_stats(counts)).rstrip())
     if trials := render_trials(results / "trials"):
         rows += ["", "Settings that were tried, by validation accuracy alone:", "", trials.rstrip()]
     return "\n".join(rows) + "\n"
