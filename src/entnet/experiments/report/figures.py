@@ -75,15 +75,21 @@ class TableFigures:
     def core_hours(self) -> float:
         return float(sum(line["seconds"] for line in self.lines)) / 3600
 
+    @property
+    def chosen_variant(self) -> list[Line]:
+        """With joint training: all seeds of the variant that the chosen run is of."""
+        variant = choose(self.lines)["variant"]
+        return [line for line in self.lines if line["variant"] == variant]
+
     def seed_means(self) -> list[float]:
-        """With joint training: each seed's mean error over the tasks."""
-        return [fmean(joint_errors(line).values()) for line in self.lines]
+        """With joint training: the mean error over the tasks of each seed of the chosen variant."""
+        return [fmean(joint_errors(line).values()) for line in self.chosen_variant]
 
     def seed_failures(self) -> list[int]:
-        """With joint training: how many tasks each seed fails."""
+        """With joint training: how many tasks each of these seeds fails."""
         return [
             sum(error > FAILED_ABOVE for error in joint_errors(line).values())
-            for line in self.lines
+            for line in self.chosen_variant
         ]
 
     def to_dict(self) -> dict[str, Any]:

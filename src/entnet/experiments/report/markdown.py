@@ -147,8 +147,10 @@ def task_table(table: TableFigures) -> str:
 
 def _over_seeds(table: TableFigures) -> str:
     means, failures = table.seed_means(), table.seed_failures()
+    seeds = f"{len(means)} seed{'s' if len(means) > 1 else ''}"
     return (
-        f"Over {len(means)} seeds: mean error {fmean(means):.2f} ± {deviation(means):.2f}, "
+        f"Over {seeds} of `{table.chosen_variant[0]['variant']}`: "
+        f"mean error {fmean(means):.2f} ± {deviation(means):.2f}, "
         f"failed tasks {fmean(failures):.1f} ± {deviation(failures):.1f}.\n"
     )
 
