@@ -77,6 +77,20 @@ def test_a_list_that_has_no_word_keeps_its_story() -> None:
         assert "milk" in lines[0]
 
 
+def test_long_lists_are_exchanged_part_by_part() -> None:
+    things = [f"thing{n}" for n in range(12)]
+    lists = [",".join(things), ",".join([*things[:-2], things[-1], things[-2]])]
+    tales = [Story((" ".join(things),), (Question(1, "What?", one),)) for one in lists]
+    seen = set()
+    for seed in range(20):
+        _, lines = told(tales, ("thing10 thing11",), seed)
+        for line, plain in zip(lines, lists, strict=True):
+            changed = line[10] == "thing11"
+            assert line[-1] == (lists[1 - lists.index(plain)] if changed else plain)
+            seen.add(changed)
+    assert seen == {True, False}
+
+
 def test_no_groups_change_nothing() -> None:
     vocab = Vocab.build(story_words([STORY]))
     batch: RaggedBatch = Corpus.encode([STORY], vocab).entries().batch(np.array([0]))

@@ -90,8 +90,11 @@ class Exchange:
         return table[:, : self.size]
 
     def _key(self, parts: Ints) -> Ints:
-        """One number for each list of parts: (…, W) → (…)"""
-        return parts @ (self.numbers ** np.arange(parts.shape[-1]))
+        """One number for each list of parts: (…, W) → (…)
+
+        Of long lists it is a remainder; an odd base keeps every part in it.
+        """
+        return parts @ ((self.numbers | 1) ** np.arange(parts.shape[-1]))
 
     def _by_key(self, lists: list[int]) -> tuple[Ints, Ints]:
         """These lists' keys in order, and their numbers in the vocabulary."""
