@@ -142,3 +142,16 @@ def test_models_are_listed(lines: list[dict[str, Any]], tmp_path: Path, data_roo
     listed = json.loads(CliRunner().invoke(app, ["models", "--json"]).output)
     names = {model["name"] for model in listed["models"]}
     assert names == {path.parent.name for path in pretrained_root().glob("*/config.json")}
+
+
+def test_some_networks_can_be_packed_alone(
+    lines: list[dict[str, Any]], tmp_path: Path, data_root: Path
+) -> None:
+    options = ["--results", str(tmp_path / "results"), "--runs", str(tmp_path / "runs")]
+    options += ["--data", str(data_root), "--into", str(tmp_path / "packed")]
+    outcome = CliRunner().invoke(app, ["models", "pack", "babi-qa2", "cbt-ne", *options])
+    assert outcome.exit_code == 0, outcome.output
+    assert [path.name for path in (tmp_path / "packed").iterdir()] == ["babi-qa2"]
+    outcome = CliRunner().invoke(app, ["models", "pack", "babi-qa21", *options])
+    assert outcome.exit_code == 1
+    assert "no network 'babi-qa21'" in str(outcome.exception)

@@ -9,6 +9,7 @@ import typer
 from rich.table import Table
 
 from entnet.cli.common import JsonOption, console, print_json, warn
+from entnet.errors import EntNetError
 from entnet.experiments.cbt_packing import SHIPPED, pack_cbt
 from entnet.experiments.packing import Card, pack, shipped, wanted
 
@@ -66,6 +67,7 @@ def _percent(card: Card, error: float) -> str:
 
 @models_app.command("pack")
 def pack_models(
+    names: Annotated[list[str] | None, typer.Argument(help="Only these; else all of them.")] = None,
     results: Annotated[Path, typer.Option(help="The folder of finished runs.")] = Path("results"),
     runs: Annotated[Path, typer.Option(help="The folder of run directories.")] = Path("runs"),
     data: Annotated[
@@ -77,11 +79,20 @@ def pack_models(
 ) -> None:
     """Put the networks chosen on validation into the package, each with a card.
 
+    [bold]Example:[/] entnet models pack babi-joint
+
     Each is scored on its official test file first, and must give the error that the results say.
     """
-    packed = {want.name: pack(want, results, runs, data, into) for want in wanted()}
-    packed |= {name: pack_cbt(name, results, runs / "cbt", root=into) for name in SHIPPED}
-    for name, card in packed.items():
+    single = {want.name: want for want in wanted()}
+    for name in names or ():
+        if name not in single and name not in SHIPPED:
+            known = ", ".join([*single, *SHIPPED])
+            raise EntNetError(f"no network {name!r} is shipped; there are {known}")
+    for name in names or [*single, *SHIPPED]:
+        if name in single:
+            card = pack(single[name], results, runs, data, into)
+        else:
+            card = pack_cbt(name, results, runs / "cbt", root=into)
         if card is None:
             warn(f"{name}: no finished run in {results}")
             continue
