@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 import torch
 from torch import Tensor
@@ -9,8 +11,8 @@ from torch import Tensor
 from entnet.errors import EntNetError
 from entnet.models.lstm import pack
 from entnet.ops import lstm
-from entnet.ops.library import KERNELS, check, library
 from entnet.ops.lstm import lstm_scan, lstm_scan_reference
+from kernels import poisoned_kernel, runnable_kernels
 
 LENGTHS = [[1], [4, 2, 3], [0, 3, 3, 1], [2, 2], [0, 1], [9, 30, 1, 30, 17]]
 VOCABULARY = 5
@@ -38,18 +40,11 @@ def outcome(scan: object, lengths: list[int], made: tuple[Tensor, ...]) -> list[
     return [hiddens, cells, *torch.autograd.grad(total, inputs, materialize_grads=True)]
 
 
-@pytest.fixture(params=KERNELS)
-def kernel(request: pytest.FixtureRequest) -> str:
+@pytest.fixture(params=runnable_kernels())
+def kernel(request: pytest.FixtureRequest) -> Iterator[str]:
     """Each build of the kernel that this machine can run, its work space filled with NaN before use."""
-    loaded = library()
-    assert loaded is not None
-    before = loaded.entnet_kernel_name()
-    if loaded.entnet_choose_kernel(request.param.encode()) is not None:
-        pytest.skip("this machine cannot run it")
-    loaded.entnet_poison(1)
-    yield request.param
-    loaded.entnet_poison(0)
-    check(loaded.entnet_choose_kernel(before))
+    with poisoned_kernel(request.param):
+        yield request.param
 
 
 @pytest.mark.parametrize("units", [1, 7, 16, 50, 65])
