@@ -184,12 +184,11 @@ def _changes(table: str, given: Sequence[str], systems: Sequence[str] | None) ->
     if table == "table1a":
         return parse_settings(given, GridSpec)[0]
     changes: dict[str, Any] = {}
-    for name in systems or SYSTEMS:
-        if name in SYSTEMS and not SYSTEMS[name].settings:
-            raise EntNetError(f"{name} has nothing to set; --variant says what to run")
-        if name in SYSTEMS:
-            for part in parse_settings(given, *SYSTEMS[name].settings):
-                changes |= part
+    for system in (SYSTEMS[name] for name in systems or SYSTEMS if name in SYSTEMS):
+        if not system.settings:
+            raise EntNetError(f"{system.name} has nothing to set; --variant says what to run")
+        for part in parse_settings(given, *system.settings):
+            changes |= part
     return changes
 
 

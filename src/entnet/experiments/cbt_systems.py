@@ -98,9 +98,9 @@ class CbtData:
     @property
     def running_text(self) -> list[list[str]]:
         """The books' sentences, as far as questions have them; those for common nouns have nearly all."""
-        fullest = CbtData(self.directory, "CN")
-        there = (self.directory / cbt_file_name("CN", "train")).is_file()
-        return fullest.sentences if there and self.kind != "CN" else self.sentences
+        if self.kind == "CN" or not (self.directory / cbt_file_name("CN", "train")).is_file():
+            return self.sentences
+        return CbtData(self.directory, "CN").sentences
 
     @cached_property
     def kneser_ney(self) -> KneserNey:
@@ -239,12 +239,18 @@ def settings_of(name: str, job: Job) -> tuple[Options, WindowTraining]:
     return {k: v for k, v in values.items() if k not in of_training}, training
 
 
-def _entnet(name: str, job: Job) -> tuple[EntNet, WindowTraining]:
+def _prepared(name: str, job: Job) -> tuple[Options, WindowTraining, Vocab]:
+    """A network's options, with its size, its training and its words; torch's seed is the run's."""
     network, training = settings_of(name, job)
     torch.manual_seed(job.seed)
     vocab = with_fresh(job.data.vocab, training.fresh)
-    length = max(WINDOW, training.query_width)
-    return EntNet(simple_config(len(vocab), sentence_length=length, **network), vocab), training
+    size = {"vocabulary": len(vocab), "sentence_length": max(WINDOW, training.query_width)}
+    return {**size, **network}, training, vocab
+
+
+def _entnet(name: str, job: Job) -> tuple[EntNet, WindowTraining]:
+    network, training, vocab = _prepared(name, job)
+    return EntNet(simple_config(**network), vocab), training
 
 
 def train_simple(job: Job) -> tuple[Trainee, Outcome, Options]:
@@ -289,12 +295,9 @@ def _general(job: Job) -> SystemRun:
 
 def _memory(name: str) -> Callable[[Job], SystemRun]:
     def run(job: Job) -> SystemRun:
-        network, training = settings_of(name, job)
-        torch.manual_seed(job.seed)
-        vocab = with_fresh(job.data.vocab, training.fresh)
-        length = max(WINDOW, training.query_width)
-        config = WindowMemoryConfig(vocabulary=len(vocab), sentence_length=length, **network)
-        return _on_windows(WindowMemory(config, vocab), training, job, name)
+        network, training, vocab = _prepared(name, job)
+        model = WindowMemory(WindowMemoryConfig(**network), vocab)
+        return _on_windows(model, training, job, name)
 
     return run
 
