@@ -252,6 +252,9 @@ class TrainConfig(Config):
     warmup: int = 0
     """Epochs at ``warmup_rate`` before everything else."""
     warmup_rate: float = 0.003
+    warmup_where: str = ""
+    """If given, these first epochs read only stories in which one of these words occurs (not in the
+    paper): what is learnt last is begun first."""
 
     stop_after_zero: int = 0
     """End early once validation error has been 0 for so many epochs; 0 for never."""

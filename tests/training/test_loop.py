@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -167,3 +168,24 @@ def test_killed_runs_end_with_the_same_weights(tmp_path: Path, engine: str) -> N
     undisturbed = (tmp_path / "alone" / "metrics.jsonl").read_text().splitlines()
     for line, other in zip(lines, map(json.loads, undisturbed), strict=True):
         assert line["train_loss"] == other["train_loss"]
+
+
+def test_a_warmup_reads_the_named_stories_alone(tmp_path: Path, stories: list[Story]) -> None:
+    word = "milk"
+    named = {
+        number
+        for number, story in enumerate(stories)
+        if any(word in sentence for sentence in story.sentences)
+    }
+    assert 0 < len(named) < len(stories)
+    options = {"warmup": 2, "warmup_where": f"{word} unicorn", "repeat": (f"3 {word}",)}
+    run = make(tmp_path, stories, **options)
+    read = [Counter(number for group in run.groups(epoch) for number in group) for epoch in (2, 3)]
+    assert read[0] == {number: 3 for number in named}
+    assert read[1] == {number: 3 if number in named else 1 for number in range(len(stories))}
+    assert run.train()["epochs"] == 4
+
+
+def test_a_warmup_on_no_story_is_refused(tmp_path: Path, stories: list[Story]) -> None:
+    with pytest.raises(EntNetError, match="no training story has any of unicorn, dragon"):
+        make(tmp_path, stories, warmup=1, warmup_where="unicorn dragon")

@@ -35,7 +35,7 @@ from entnet.training.checkpoint import Checkpoint
 from entnet.training.engine import Engine, choose_engine
 from entnet.training.evaluate import Score, score
 from entnet.training.exchange import Exchange
-from entnet.training.repeat import readings
+from entnet.training.repeat import naming, readings
 from entnet.training.result import result_line
 from entnet.training.schedule import Progress
 
@@ -105,6 +105,7 @@ class Run:
             config.exchange, self.model.vocab, config.exchange_unless, config.exchange_where
         )
         self.often = readings(self.entries, self.model.vocab, config.repeat)
+        self.often_in_warmup = self._readings_in_warmup()
         self.progress = Progress()
         self.best = self._weights()
         self.done = 0
@@ -137,7 +138,7 @@ class Run:
     def _epoch(self, epoch: int, watcher: Watcher) -> EpochMetrics:
         started = time.perf_counter()
         rate = self.progress.rate(self.config, epoch)
-        groups = draw_groups(self.entries, self.config, epoch, self.often)
+        groups = self.groups(epoch)
         torch.manual_seed(epoch_seed(self.config.seed, epoch))
         loss, errors, questions, sentences = 0.0, 0, 0, 0
         for number, batch in enumerate(self.entries.batches(groups, self._change(epoch)), start=1):
@@ -167,6 +168,20 @@ class Run:
             sentences / (trained - started),
             self.seconds,
         )
+
+    def groups(self, epoch: int) -> list[Ints]:
+        """The batches of an epoch, as numbers of entries."""
+        often = self.often_in_warmup if epoch <= self.config.warmup else self.often
+        return draw_groups(self.entries, self.config, epoch, often)
+
+    def _readings_in_warmup(self) -> Ints:
+        words = self.config.warmup_where.split()
+        if not words:
+            return self.often
+        often: Ints = self.often * naming(self.entries, self.model.vocab, words)
+        if not often.any():
+            raise EntNetError(f"warmup_where: no training story has any of {', '.join(words)}")
+        return often
 
     def _change(self, epoch: int) -> Callable[[RaggedBatch], RaggedBatch] | None:
         """How this epoch's stories are told differently, if at all."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from entnet.config import ConfigError
 from entnet.data.story import Entries, Ints
@@ -29,10 +30,15 @@ def readings(entries: Entries, vocab: Vocab, repeat: Sequence[str]) -> Ints:
     often = np.ones(len(entries), dtype=np.int64)
     for text in repeat:
         times, words = parse_repeat(text)
-        numbers = vocab.encode([word for word in words if word in vocab])
-        told = np.isin(entries.corpus.words, numbers).any(1)
-        # Sentences told so far: an entry has one of them if the count grows within it.
-        count = np.concatenate(([0], np.cumsum(told)))
-        named = count[entries.end] > count[entries.start]
-        often = np.where(named, np.maximum(often, times), often)
+        often = np.where(naming(entries, vocab, words), np.maximum(often, times), often)
     return often
+
+
+def naming(entries: Entries, vocab: Vocab, words: Sequence[str]) -> npt.NDArray[np.bool_]:
+    """Which entries have one of the words in a sentence."""
+    numbers = vocab.encode([word for word in words if word in vocab])
+    told = np.isin(entries.corpus.words, numbers).any(1)
+    # Sentences told so far: an entry has one of them if the count grows within it.
+    count = np.concatenate(([0], np.cumsum(told)))
+    named: npt.NDArray[np.bool_] = count[entries.end] > count[entries.start]
+    return named
