@@ -239,6 +239,9 @@ class TrainConfig(Config):
     """If given, words are exchanged only in stories in which one of these occurs."""
     repeat: tuple[str, ...] = ()
     """"4 north south": stories with one of these words are read so often an epoch (not in the paper)."""
+    begin: tuple[str, ...] = ()
+    """"40 north south": the first 40 epochs read only stories with one of these words; a second text
+    says the same of the epochs after them (not in the paper)."""
 
     schedule: Literal["halving", "plateau", "constant"] = "halving"
     halve_every: int = 25
@@ -252,12 +255,12 @@ class TrainConfig(Config):
     warmup: int = 0
     """Epochs at ``warmup_rate`` before everything else."""
     warmup_rate: float = 0.003
-    warmup_where: str = ""
-    """If given, these first epochs read only stories in which one of these words occurs (not in the
-    paper): what is learnt last is begun first."""
 
     stop_after_zero: int = 0
     """End early once validation error has been 0 for so many epochs; 0 for never."""
+    stop_after_learnt: int = 0
+    """End early once training error has been 0 for so many epochs, as nothing is left to learn; 0 for
+    never."""
     select: Literal["best", "last"] = "best"
     """Which epoch's network is kept: best on validation, or the last (authors' code)."""
     validation: float = 0.1

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -170,22 +169,14 @@ def test_killed_runs_end_with_the_same_weights(tmp_path: Path, engine: str) -> N
         assert line["train_loss"] == other["train_loss"]
 
 
-def test_a_warmup_reads_the_named_stories_alone(tmp_path: Path, stories: list[Story]) -> None:
-    word = "milk"
-    named = {
-        number
-        for number, story in enumerate(stories)
-        if any(word in sentence for sentence in story.sentences)
-    }
-    assert 0 < len(named) < len(stories)
-    options = {"warmup": 2, "warmup_where": f"{word} unicorn", "repeat": (f"3 {word}",)}
-    run = make(tmp_path, stories, **options)
-    read = [Counter(number for group in run.groups(epoch) for number in group) for epoch in (2, 3)]
-    assert read[0] == {number: 3 for number in named}
-    assert read[1] == {number: 3 if number in named else 1 for number in range(len(stories))}
-    assert run.train()["epochs"] == 4
-
-
-def test_a_warmup_on_no_story_is_refused(tmp_path: Path, stories: list[Story]) -> None:
-    with pytest.raises(EntNetError, match="no training story has any of unicorn, dragon"):
-        make(tmp_path, stories, warmup=1, warmup_where="unicorn dragon")
+def test_a_run_ends_once_it_makes_no_error_in_training(
+    tmp_path: Path, stories: list[Story]
+) -> None:
+    options = {"epochs": 60, "rate": 0.02, "stop_after_learnt": 3, "begin": ("5 milk",)}
+    result = make(tmp_path, stories, **options).train()
+    metrics = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
+    clean = [line["train_error"] == 0 for line in metrics]
+    assert result["epochs"] < 60
+    assert clean[-3:] == [True] * 3
+    # Not by what the beginning, which leaves stories out, has learnt.
+    assert not any(all(clean[end - 3 : end]) for end in range(8, len(clean)))

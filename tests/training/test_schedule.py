@@ -75,3 +75,13 @@ def test_early_end_needs_zero_errors_in_a_row(wanted: int, ends: int) -> None:
         if progress.finished(config, epoch):
             break
     assert epoch == ends
+
+
+def test_ends_once_nothing_is_left_to_learn() -> None:
+    config, progress = TrainConfig(stop_after_learnt=2), Progress()
+    ended = []
+    for epoch, learnt in enumerate([True, False, True, True], start=1):
+        progress.record(config, epoch, 7, 1.0, learnt)
+        ended.append(progress.finished(config, epoch))
+    assert ended == [False, False, False, True]
+    assert not progress.finished(TrainConfig(), 4)

@@ -35,7 +35,7 @@ from entnet.training.checkpoint import Checkpoint
 from entnet.training.engine import Engine, choose_engine
 from entnet.training.evaluate import Score, score
 from entnet.training.exchange import Exchange
-from entnet.training.repeat import naming, readings
+from entnet.training.readings import Readings
 from entnet.training.result import result_line
 from entnet.training.schedule import Progress
 
@@ -104,8 +104,7 @@ class Run:
         self.exchange = Exchange(
             config.exchange, self.model.vocab, config.exchange_unless, config.exchange_where
         )
-        self.often = readings(self.entries, self.model.vocab, config.repeat)
-        self.often_in_warmup = self._readings_in_warmup()
+        self.readings = Readings(self.entries, self.model.vocab, config)
         self.progress = Progress()
         self.best = self._weights()
         self.done = 0
@@ -138,7 +137,8 @@ class Run:
     def _epoch(self, epoch: int, watcher: Watcher) -> EpochMetrics:
         started = time.perf_counter()
         rate = self.progress.rate(self.config, epoch)
-        groups = self.groups(epoch)
+        often = self.readings.of_epoch(epoch)
+        groups = draw_groups(self.entries, self.config, epoch, often)
         torch.manual_seed(epoch_seed(self.config.seed, epoch))
         loss, errors, questions, sentences = 0.0, 0, 0, 0
         for number, batch in enumerate(self.entries.batches(groups, self._change(epoch)), start=1):
@@ -154,7 +154,8 @@ class Run:
             )
         trained = time.perf_counter()
         valid = score(self.engine, self.valid_entries)
-        if self.progress.record(self.config, epoch, valid.errors, valid.loss):
+        learnt = errors == 0 and bool(often.all())
+        if self.progress.record(self.config, epoch, valid.errors, valid.loss, learnt):
             self.best = self._weights()
         self.done = epoch
         self.seconds += time.perf_counter() - started
@@ -168,20 +169,6 @@ class Run:
             sentences / (trained - started),
             self.seconds,
         )
-
-    def groups(self, epoch: int) -> list[Ints]:
-        """The batches of an epoch, as numbers of entries."""
-        often = self.often_in_warmup if epoch <= self.config.warmup else self.often
-        return draw_groups(self.entries, self.config, epoch, often)
-
-    def _readings_in_warmup(self) -> Ints:
-        words = self.config.warmup_where.split()
-        if not words:
-            return self.often
-        often: Ints = self.often * naming(self.entries, self.model.vocab, words)
-        if not often.any():
-            raise EntNetError(f"warmup_where: no training story has any of {', '.join(words)}")
-        return often
 
     def _change(self, epoch: int) -> Callable[[RaggedBatch], RaggedBatch] | None:
         """How this epoch's stories are told differently, if at all."""

@@ -27,12 +27,19 @@ class Progress:
     best_loss: float = 0.0
     zero_epochs: int = 0
     """Epochs in a row, up to now, with validation error 0."""
+    learnt_epochs: int = 0
+    """Epochs in a row, up to now, without an error in training."""
     plateau_halvings: int = 0
     waited_since: int = 0
     """The epoch from which a plateau is measured."""
 
-    def record(self, config: TrainConfig, epoch: int, errors: int, loss: float) -> bool:
-        """Take in an epoch's validation result; True if it is the best so far."""
+    def record(
+        self, config: TrainConfig, epoch: int, errors: int, loss: float, learnt: bool = False
+    ) -> bool:
+        """Take in an epoch's validation result, and whether all of training went without an error.
+
+        True if it is the best so far.
+        """
         better = self.best_epoch == 0 or (errors, loss) < (self.best_errors, self.best_loss)
         if better:
             self.best_epoch, self.best_errors, self.best_loss = epoch, errors, loss
@@ -41,6 +48,7 @@ class Progress:
             self.plateau_halvings += 1
             self.waited_since = epoch
         self.zero_epochs = self.zero_epochs + 1 if errors == 0 else 0
+        self.learnt_epochs = self.learnt_epochs + 1 if learnt else 0
         return better
 
     def rate(self, config: TrainConfig, epoch: int) -> float:
@@ -54,9 +62,10 @@ class Progress:
         return config.rate * 0.5 ** halvings(config, epoch - config.warmup)
 
     def finished(self, config: TrainConfig, epoch: int) -> bool:
-        """No epoch after this one: all done, or validation error has been 0 for long enough."""
-        solved = config.stop_after_zero > 0 and self.zero_epochs >= config.stop_after_zero
-        return epoch >= config.epochs or solved
+        """No epoch after this one: all done, or errors have been 0 for long enough."""
+        solved = 0 < config.stop_after_zero <= self.zero_epochs
+        learnt = 0 < config.stop_after_learnt <= self.learnt_epochs
+        return epoch >= config.epochs or solved or learnt
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
