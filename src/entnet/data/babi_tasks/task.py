@@ -13,6 +13,16 @@ PEOPLE = ("Mary", "John", "Sandra", "Daniel")
 PLACES = ("bathroom", "bedroom", "garden", "hallway", "kitchen", "office")
 OBJECTS = ("apple", "football", "milk")
 
+HOUSE = Setting(
+    people=PEOPLE,
+    places=PLACES,
+    objects=OBJECTS,
+    questions_per_story=5,
+    sentences_per_question=2,
+    fewest={"people": 1, "objects": 1},
+)
+"""People who walk about and carry things, with a question after every two sentences."""
+
 TOWN_PEOPLE = ("Mary", "Fred", "Julie", "Bill")
 TOWN_PLACES = ("bedroom", "cinema", "kitchen", "office", "park", "school")
 

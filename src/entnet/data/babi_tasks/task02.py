@@ -6,7 +6,7 @@ from entnet.data.babi_tasks.dice import Dice
 from entnet.data.babi_tasks.house_story import house_story
 from entnet.data.babi_tasks.knobs import Setting
 from entnet.data.babi_tasks.language import Asked
-from entnet.data.babi_tasks.task import OBJECTS, PEOPLE, PLACES, Task
+from entnet.data.babi_tasks.task import HOUSE, Task
 from entnet.data.babi_tasks.world import Event, House
 from entnet.data.story import Story
 
@@ -56,13 +56,6 @@ def story(dice: Dice, setting: Setting) -> Story:
 TASK = Task(
     number=2,
     name="two-supporting-facts",
-    setting=Setting(
-        people=PEOPLE,
-        places=PLACES,
-        objects=OBJECTS,
-        questions_per_story=5,
-        sentences_per_question=2,
-        fewest={"people": 1, "objects": 1},
-    ),
+    setting=HOUSE,
     story=story,
 )
