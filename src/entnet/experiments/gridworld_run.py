@@ -60,6 +60,8 @@ class GridSpec(Config):
     """With this, every batch has a length of its own, drawn between this and T."""
     stories: int = 32
     """Stories in a batch."""
+    clip: float = 40.0
+    """Largest norm of the gradient of a batch's mean loss."""
     ask_from: int | None = None
     """In training, ask after every sentence from this one on; at the end only when not given."""
     ask_agents: Asked = "all"
@@ -103,7 +105,7 @@ class GridRun:
         self.world = world or GridWorld()
         torch.set_num_threads(1)
         torch.manual_seed(spec.seed)
-        self.train_config = TrainConfig(seed=spec.seed, rate=spec.rate, loss="mean")
+        self.train_config = TrainConfig(seed=spec.seed, rate=spec.rate, clip=spec.clip, loss="mean")
         network = model_class(spec.kind)
         vocab = self.world.vocab
         config = network.config_class.from_dict(
