@@ -62,7 +62,7 @@ RECIPES: dict[str, Recipe] = {
 
 UPDATES: dict[str, dict[int, tuple[int, int]]] = {
     "entnet": {10: (300_000, 50_000), 20: (150_000, 25_000), 40: (240_000, 40_000)},
-    "lstm": {10: (40_000, 8_000), 20: (60_000, 12_000), 40: (60_000, 12_000)},
+    "lstm": {10: (100_000, 20_000), 20: (60_000, 12_000), 40: (60_000, 12_000)},
     "memn2n": {10: (60_000, 12_000), 20: (40_000, 8_000), 40: (10_000, 2_000)},
 }
 """For each network and length: updates, and after how many of them the rate is halved."""
