@@ -175,6 +175,9 @@ def test_the_first_seed_tries_every_rate_and_the_others_the_best(
     done.clear()
     reproduce_table1a(tmp_path, tmp_path, (1, 2), ["lstm"], [10], every_rate=True)
     assert sorted(done) == sorted((rate, seed) for rate in RATES for seed in (1, 2))
+    done.clear()
+    reproduce_table1a(tmp_path, tmp_path, (1,), ["memn2n"], [10])
+    assert done == [(rate, 1) for rate in (*RATES, 0.003)]
     with pytest.raises(EntNetError, match="no such network: gru"):
         reproduce_table1a(tmp_path, tmp_path, (1,), ["gru"])
     with pytest.raises(EntNetError, match="no such length: 15; Table 1a has 10, 20, 40"):
