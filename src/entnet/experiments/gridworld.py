@@ -77,7 +77,7 @@ LENGTH_RECIPES: dict[str, dict[int, Recipe]] = {
     },
     "memn2n": {
         10: {"updates": 120_000, "halve_every": 24_000},
-        # On stories of one length it learns little, and T = 40 not at all.
+        # On long stories alone it learns little.
         20: {"updates": 40_000, "halve_every": 8_000, "shortest": 5},
         40: {"updates": 10_000, "halve_every": 2_000, "shortest": 5},
     },
