@@ -131,3 +131,32 @@ def test_every_official_task_has_entities(official_data: object) -> None:
         assert path is not None
         found = entities_of(Vocab.build(story_words(read_babi(path))))
         assert 2 <= len(found) <= 30, (task, found)
+
+
+def test_a_variant_can_be_like_one_before_it() -> None:
+    text = """
+        seeds = 4
+        [variant.first]
+        seeds = 2
+        [variant.first.train]
+        rate = 0.5
+        batch = 8
+        [variant.second]
+        like = "first"
+        [variant.second.model]
+        width = 7
+        [variant.second.train]
+        rate = 0.25
+        """
+    preset = parse_preset("x", PAPER + text)
+    first, second = preset.variants
+    assert second.seeds == first.seeds == 2
+    assert preset.options("train", second, 1) == {"rate": 0.25, "batch": 8}
+    assert preset.options("train", first, 1) == {"rate": 0.5, "batch": 8}
+    assert (first.model, second.model) == ({}, {"width": 7})
+
+
+def test_a_variant_like_none_before_it_is_refused() -> None:
+    text = '[variant.a]\nlike = "b"\n[variant.b]\n'
+    with pytest.raises(EntNetError, match="variant a: no variant 'b' before it"):
+        parse_preset("x", PAPER + text)

@@ -12,6 +12,7 @@ paper = "EntNet"            # the row of the paper's figures that this stands be
 [train]                     # options of its training
 [task.3.model]              # what one task has different; also [task.3.train]
 [variant.NAME.model]        # settings among which runs are chosen on validation; also .train and seeds
+                            # like = "NAME": as that variant, above, but for what is said
 """
 
 from __future__ import annotations
@@ -121,18 +122,21 @@ def parse_preset(name: str, text: str) -> Preset:
 
 
 def _variants(name: str, tables: dict[str, Any], seeds: int) -> tuple[Variant, ...]:
-    variants = []
+    variants: dict[str, Variant] = {}
     for variant, values in tables.items():
         values = dict(values)
-        made = Variant(
+        like = values.pop("like", None)
+        if like is not None and like not in variants:
+            raise EntNetError(f"preset {name}, variant {variant}: no variant {like!r} before it")
+        basis = variants[like] if like is not None else Variant(variant, seeds)
+        variants[variant] = Variant(
             variant,
-            values.pop("seeds", seeds),
-            values.pop("model", {}),
-            values.pop("train", {}),
+            values.pop("seeds", basis.seeds),
+            {**basis.model, **values.pop("model", {})},
+            {**basis.train, **values.pop("train", {})},
         )
         _refuse_unknown(f"{name}, variant {variant}", values)
-        variants.append(made)
-    return tuple(variants) or (Variant("paper", seeds),)
+    return tuple(variants.values()) or (Variant("paper", seeds),)
 
 
 def _pair(name: str, paper: Any) -> tuple[str, str]:
