@@ -131,7 +131,8 @@ class MemN2N(StoryModel):
     def forward(self, batch: RaggedBatch) -> Tensor:
         adjacent = self.config.tying == "adjacent"
         rows, there = self._window(batch)
-        memories = self._memories(batch.words, rows, there)  # (layers, Q, M, d)
+        # Taken apart in one step: the gradient of an indexed layer would be as large as all layers.
+        memories = self._memories(batch.words, rows, there).unbind(0)  # layers of (Q, M, d)
         state = self._question(batch.question_words)
         for hop in range(self.config.hops):
             layer = hop if adjacent else 0
@@ -151,7 +152,7 @@ class MemN2N(StoryModel):
         return rows, there
 
     def _memories(self, words: Tensor, rows: Tensor, there: Tensor) -> Tensor:
-        """m_i = Σ_j l_j ⊙ A x_ij + T_A(i), for every layer at once."""
+        """m_i = Σ_j l_j ⊙ A x_ij + T_A(i), for every layer at once: (layers, Q, M, d)"""
         length, d = words.shape[1], self.config.width
         e = nn.functional.embedding(words, self.embedding.flatten(1))
         e = e.view(-1, length, self.layers, d) * self.get_buffer("mask")[:length].unsqueeze(1)
