@@ -97,4 +97,24 @@ struct EntnetLstmGradients {
   const float *hiddens, *cells;  // (N, P), in
   float *table, *U, *hidden, *cell;
 };
+
+// Rounds of attention over what each question looks back on, K of them. Without H, hop k attends to layer k and
+// reads out layer k + 1; with it, all attend to the first and read out the second. Arrays are dense float32.
+struct EntnetHops {
+  int64_t questions, ages, layers, width, hops;
+  int64_t linear;         // scores themselves, not their softmax
+  const int64_t* heard;   // (Q) of the ages, how many there are
+  const float* memories;  // (Q, M, layers, d)
+  const float* state;     // (Q, d)
+  const float* H;         // (d, d), may be null
+  float* states;          // (Q, K + 1, d), out
+  float* attention;       // (Q, K, M), out, as far as there is something
+};
+
+// Gradients of it, all written.
+struct EntnetHopsGradients {
+  const float* final;  // (Q, d), in: of the last states
+  float *memories, *state;
+  float* H;  // null where that is
+};
 }

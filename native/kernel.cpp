@@ -1,5 +1,6 @@
 // Compiled once for every instruction set, with ENTNET_ISA set to its name.
 #include "engine.h"
+#include "hops.h"
 #include "lstm.h"
 #include "scan_op.h"
 #include "stream.h"
@@ -14,7 +15,7 @@ extern "C" const Kernel* ENTNET_JOIN(entnet_kernel_, ENTNET_ISA)() {
       ENTNET_TEXT(ENTNET_ISA), ENTNET_ISA::scan_forward, ENTNET_ISA::scan_backward,
       ENTNET_ISA::train,       ENTNET_ISA::evaluate,     ENTNET_ISA::stream_pack,
       ENTNET_ISA::stream_step, ENTNET_ISA::stream_read,  ENTNET_ISA::lstm_forward,
-      ENTNET_ISA::lstm_backward,
+      ENTNET_ISA::lstm_backward, ENTNET_ISA::hops_forward, ENTNET_ISA::hops_backward,
   };
   return &kernel;
 }

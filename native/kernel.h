@@ -34,6 +34,8 @@ struct Kernel {
                       const float* memory, float* scores, float* attention);
   void (*lstm_forward)(const EntnetLstm*, Workspace*);
   void (*lstm_backward)(const EntnetLstm*, const EntnetLstmGradients*, Workspace*);
+  void (*hops_forward)(const EntnetHops*, Workspace*);
+  void (*hops_backward)(const EntnetHops*, const EntnetHopsGradients*, Workspace*);
 };
 
 extern "C" const Kernel* entnet_kernel_baseline();

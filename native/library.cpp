@@ -167,6 +167,23 @@ const char* run_lstm(const EntnetLstm* lstm, const EntnetLstmGradients* gradient
   return nullptr;
 }
 
+const char* check_hops(const EntnetHops& a) {
+  if (a.layers < (a.H ? 2 : a.hops + 1)) return "there are fewer layers of memories than the hops need";
+  for (int64_t q = 0; q < a.questions; ++q)
+    if (a.heard[q] < 1 || a.heard[q] > a.ages) return "a question looks back on no sentence, or on too many";
+  return nullptr;
+}
+
+const char* run_hops(const EntnetHops* hops, const EntnetHopsGradients* gradients) {
+  static thread_local ScanSpace own;
+  if (const char* problem = check_hops(*hops)) return problem;
+  if (gradients)
+    kernel()->hops_backward(hops, gradients, &own.space);
+  else
+    kernel()->hops_forward(hops, &own.space);
+  return nullptr;
+}
+
 }  // namespace
 
 // Functions that can fail return null, or what is wrong.
@@ -193,6 +210,12 @@ ENTNET_EXPORT const char* entnet_lstm_forward(const EntnetLstm* lstm) { return r
 
 ENTNET_EXPORT const char* entnet_lstm_backward(const EntnetLstm* lstm, const EntnetLstmGradients* gradients) {
   return run_lstm(lstm, gradients);
+}
+
+ENTNET_EXPORT const char* entnet_hops_forward(const EntnetHops* hops) { return run_hops(hops, nullptr); }
+
+ENTNET_EXPORT const char* entnet_hops_backward(const EntnetHops* hops, const EntnetHopsGradients* gradients) {
+  return run_hops(hops, gradients);
 }
 
 ENTNET_EXPORT Engine* entnet_engine_new(const EntnetModel* model) {

@@ -19,6 +19,8 @@ const char* entnet_scan_forward(const EntnetScan*);
 const char* entnet_scan_backward(const EntnetScan*, const EntnetScanGradients*);
 const char* entnet_lstm_forward(const EntnetLstm*);
 const char* entnet_lstm_backward(const EntnetLstm*, const EntnetLstmGradients*);
+const char* entnet_hops_forward(const EntnetHops*);
+const char* entnet_hops_backward(const EntnetHops*, const EntnetHopsGradients*);
 Engine* entnet_engine_new(const EntnetModel*);
 void entnet_engine_free(Engine*);
 const char* entnet_train(Engine*, const EntnetBatch*, const EntnetUpdate*, EntnetResult*);
@@ -234,6 +236,21 @@ struct Aligned {
   Floats values() const { return Floats(data, data + size); }
 };
 
+// The gradient of a total by one of the values, drawn at random, against differences.
+template <typename Total>
+void compare_gradient(const Total& total, Floats& values, const Floats& gradient, const char* what) {
+  require_finite(gradient, what);
+  const size_t at = (size_t)draw((int64_t)values.size());
+  const float before = values[at], step = 1e-2f;
+  values[at] = before + step;
+  const double above = total();
+  values[at] = before - step;
+  const double below = total();
+  values[at] = before;
+  const double slope = (above - below) / (2.0 * (double)step);
+  require(std::fabs(slope - (double)gradient[at]) < 1e-2 + 0.02 * std::fabs(slope), what);
+}
+
 void test_lstm(int64_t H) {
   const int64_t V = 5, S = 4, P = (H + 15) / 16 * 16;
   const Integers active{3, 3, 2, 1};  // one of the sequences is empty
@@ -257,24 +274,39 @@ void test_lstm(int64_t H) {
   const EntnetLstmGradients out{dhiddens.data, dcells.data, dtable.data(), dU.data(), dhidden.data(), dcell.data()};
   require_none(entnet_lstm_backward(&lstm, &out));
   require_finite(hiddens.values(), "hidden states");
-  const auto compare = [&](Floats& values, const Floats& gradient, const char* what) {
-    require_finite(gradient, what);
-    const size_t at = (size_t)draw((int64_t)values.size());
-    const float before = values[at], step = 1e-2f;
-    values[at] = before + step;
-    const double above = total();
-    values[at] = before - step;
-    const double below = total();
-    values[at] = before;
-    const double slope = (above - below) / (2.0 * (double)step);
-    require(std::fabs(slope - (double)gradient[at]) < 1e-2 + 0.02 * std::fabs(slope), what);
-  };
-  compare(table, dtable, "gradient of the table");
-  compare(U, dU, "gradient of U");
-  compare(hidden, dhidden, "gradient of the first hidden states");
-  compare(cell, dcell, "gradient of the first cells");
+  compare_gradient(total, table, dtable, "gradient of the table");
+  compare_gradient(total, U, dU, "gradient of U");
+  compare_gradient(total, hidden, dhidden, "gradient of the first hidden states");
+  compare_gradient(total, cell, dcell, "gradient of the first cells");
   words[0] = V;
   require(entnet_lstm_forward(&lstm) != nullptr, "a bad word is refused");
+}
+
+void test_hops(int64_t d, bool shared, bool linear) {
+  const int64_t Q = 3, M = 5, K = 3, layers = shared ? 2 : K + 1;
+  Integers heard{5, 1, 3};
+  Floats memories = normal(Q * M * layers * d, 0.2f), state = normal(Q * d), H = normal(d * d, 0.1f);
+  Floats states((size_t)(Q * (K + 1) * d)), attention((size_t)(Q * K * M));
+  const EntnetHops hops{Q, M, layers, d, K, linear, heard.data(), memories.data(), state.data(),
+                        shared ? H.data() : nullptr, states.data(), attention.data()};
+  // The sum of all last states, in double precision.
+  const auto total = [&] {
+    require_none(entnet_hops_forward(&hops));
+    double sum = 0.0;
+    for (int64_t q = 0; q < Q; ++q)
+      for (int64_t j = 0; j < d; ++j) sum += (double)states[(size_t)((q * (K + 1) + K) * d + j)];
+    return sum;
+  };
+  total();
+  const Floats ones((size_t)(Q * d), 1.0f);
+  Floats dmemories(memories.size()), dstate(state.size()), dH(H.size());
+  const EntnetHopsGradients out{ones.data(), dmemories.data(), dstate.data(), shared ? dH.data() : nullptr};
+  require_none(entnet_hops_backward(&hops, &out));
+  compare_gradient(total, memories, dmemories, "gradient of the memories");
+  compare_gradient(total, state, dstate, "gradient of the first states");
+  if (shared) compare_gradient(total, H, dH, "gradient of H");
+  heard[0] = M + 1;
+  require(entnet_hops_forward(&hops) != nullptr, "a question that looks back too far is refused");
 }
 
 }  // namespace
@@ -290,7 +322,10 @@ int main() {
         test_engine(size[0], size[1], options, 1 + options % 3);
       }
     const uint64_t kept = dice;  // the next kernel gets the problems that it would get without this
-    for (int64_t units : {1, 7, 16, 50}) test_lstm(units);
+    for (int64_t units : {1, 7, 16, 50}) {
+      test_lstm(units);
+      for (int option = 0; option < 4; ++option) test_hops(units, option % 2, option / 2);
+    }
     dice = kept;
     std::printf("%s: clean\n", kernel.c_str());
   }

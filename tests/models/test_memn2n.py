@@ -122,7 +122,7 @@ def test_noise_ages_sentences_in_training_only(stories: list[Story]) -> None:
     model.eval()
     assert torch.equal(model(batch), model(batch))
     # Older sentences never become younger than those after them.
-    ages = model.train()._ages(torch.ones(1000, 20, dtype=torch.bool))
+    ages = model.train()._ages(torch.Size((1000, 20)))
     assert (ages.diff(dim=1) >= 1).all()
     assert (ages - torch.arange(20)).float()[:, -1].mean() == pytest.approx(10, abs=0.5)
 

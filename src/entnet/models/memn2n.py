@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from entnet.config import ModelConfig
 from entnet.data.story import RaggedBatch
 from entnet.models.base import StoryModel, register
+from entnet.ops.hops import memory_hops
 from entnet.text import Vocab
 
 
@@ -129,44 +130,40 @@ class MemN2N(StoryModel):
                     table[0] = 0
 
     def forward(self, batch: RaggedBatch) -> Tensor:
-        adjacent = self.config.tying == "adjacent"
-        rows, there = self._window(batch)
-        # Taken apart in one step: the gradient of an indexed layer would be as large as all layers.
-        memories = self._memories(batch.words, rows, there).unbind(0)  # layers of (Q, M, d)
+        rows, heard = self._window(batch)
+        memories = self._memories(batch.words, rows)
         state = self._question(batch.question_words)
-        for hop in range(self.config.hops):
-            layer = hop if adjacent else 0
-            attention = self._attend(memories[layer], state, there)
-            found = torch.bmm(attention.unsqueeze(1), memories[layer + 1]).squeeze(1)
-            state = (state if self.H is None else state @ self.H.T) + found
+        state = memory_hops(memories, state, heard, self.H, self.config.hops, self.linear)
         return state @ (self.embedding[:, -1] if self.R is None else self.R).T
 
     def _window(self, batch: RaggedBatch) -> tuple[Tensor, Tensor]:
-        """For each question the sentences before it, the last first, and which of them there are."""
+        """For each question the sentences before it, the last first: (Q, M), and how many (Q) there are."""
         first = batch.story_offsets[batch.question_story]
         heard = batch.question_step - first + 1
         longest = int(heard.max()) if heard.numel() else 1
         age = torch.arange(longest, device=heard.device)
-        there = age < heard.unsqueeze(1)  # (Q, M)
-        rows = torch.where(there, batch.question_step.unsqueeze(1) - age, first.unsqueeze(1))
-        return rows, there
+        rows = (batch.question_step.unsqueeze(1) - age).maximum(first.unsqueeze(1))
+        return rows, heard
 
-    def _memories(self, words: Tensor, rows: Tensor, there: Tensor) -> Tensor:
-        """m_i = Σ_j l_j ⊙ A x_ij + T_A(i), for every layer at once: (layers, Q, M, d)"""
+    def _memories(self, words: Tensor, rows: Tensor) -> Tensor:
+        """m_i = Σ_j l_j ⊙ A x_ij + T_A(i), for every layer at once: (Q, M, layers, d)"""
         length, d = words.shape[1], self.config.width
         e = nn.functional.embedding(words, self.embedding.flatten(1))
         e = e.view(-1, length, self.layers, d) * self.get_buffer("mask")[:length].unsqueeze(1)
         sentences = e.sum(1).flatten(1)  # (N, layers · d)
         memories = nn.functional.embedding(rows, sentences)
         if self.time is not None:
-            memories = memories + nn.functional.embedding(self._ages(there), self.time.flatten(1))
-        return memories.view(*rows.shape, self.layers, d).permute(2, 0, 1, 3).contiguous()
+            memories = memories + nn.functional.embedding(
+                self._ages(rows.shape), self.time.flatten(1)
+            )
+        return memories.view(*rows.shape, self.layers, d)
 
-    def _ages(self, there: Tensor) -> Tensor:
+    def _ages(self, shape: torch.Size) -> Tensor:
         """(Q, M) or (1, M) how old each sentence is, with gaps where noise puts empty memories."""
-        ages = torch.arange(there.shape[1], device=there.device).unsqueeze(0)
+        device = self.embedding.device
+        ages = torch.arange(shape[1], device=device).unsqueeze(0)
         if self.training and self.config.time_noise > 0:
-            gaps = torch.rand(there.shape, device=there.device) < self.config.time_noise
+            gaps = torch.rand(shape, device=device) < self.config.time_noise
             ages = ages + gaps.cumsum(1)
         return ages.clamp_max((self.config.times or 1) - 1)
 
@@ -174,10 +171,3 @@ class MemN2N(StoryModel):
         table = self.embedding[:, 0] if self.question_embedding is None else self.question_embedding
         mask = self.get_buffer("mask")[: words.shape[1]]
         return (nn.functional.embedding(words, table) * mask).sum(1)
-
-    def _attend(self, memory: Tensor, state: Tensor, there: Tensor) -> Tensor:
-        """p = softmax(u·m_i) over the sentences that are there; during linear start, u·m_i itself."""
-        scores = torch.bmm(memory, state.unsqueeze(2)).squeeze(2)  # (Q, M)
-        if self.linear:
-            return scores * there
-        return scores.masked_fill(~there, -torch.inf).softmax(1)

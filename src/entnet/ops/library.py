@@ -147,6 +147,19 @@ LstmGradientsStruct = _structure(
     pointer: hiddens cells table U hidden cell
     """,
 )
+HopsStruct = _structure(
+    "HopsStruct",
+    """
+    integer: questions ages layers width hops linear
+    pointer: heard memories state H states attention
+    """,
+)
+HopsGradientsStruct = _structure(
+    "HopsGradientsStruct",
+    """
+    pointer: final memories state H
+    """,
+)
 
 
 def _declare(loaded: ctypes.CDLL) -> None:
@@ -157,6 +170,8 @@ def _declare(loaded: ctypes.CDLL) -> None:
         "entnet_scan_backward": (text, 2),
         "entnet_lstm_forward": (text, 1),
         "entnet_lstm_backward": (text, 2),
+        "entnet_hops_forward": (text, 1),
+        "entnet_hops_backward": (text, 2),
         "entnet_engine_new": (pointer, 1),
         "entnet_engine_free": (None, 1),
         "entnet_train": (text, 4),
