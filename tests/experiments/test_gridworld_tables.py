@@ -18,10 +18,6 @@ from entnet.experiments import gridworld
 from entnet.experiments.gridworld import (
     PAPER_1A,
     RATES,
-    details,
-    plot_generalisation,
-    render_markdown,
-    report,
     reproduce_table1a,
     reproduce_table1b,
     run_spec,
@@ -30,6 +26,12 @@ from entnet.experiments.gridworld import (
     validation,
 )
 from entnet.experiments.gridworld_run import ROUND, GridRun, GridSpec
+from entnet.experiments.report.gridworld import (
+    details,
+    figures,
+    plot_generalisation,
+    render_markdown,
+)
 from entnet.experiments.results import add_result, read_results
 
 SMALL = GridWorld(width=3, height=3, agents=1)
@@ -196,22 +198,23 @@ def test_reports_choose_on_validation_and_stand_beside_the_paper(tmp_path: Path)
         add_result(tmp_path / "table1a.jsonl", line("table1a", "lstm", 20, 0.01, seed, error))
         add_result(tmp_path / "table1b.jsonl", line("table1b", "entnet", 20, 0.01, seed, error))
     add_result(tmp_path / "table1a.jsonl", line("table1a", "lstm", 20, 0.1, 1, 0.9))
-    figures = report(tmp_path)
-    assert figures["table1a"]["lstm"] == {"20": pytest.approx(0.101)}
-    cell = figures["table1a"]["detail"]["lstm"]["20"]
+    found = figures(tmp_path)
+    assert found["table1a"]["lstm"] == {"20": pytest.approx(0.101)}
+    cell = found["table1a"]["detail"]["lstm"]["20"]
     assert cell["seeds"] == 3
     assert cell["mean"] == pytest.approx(0.201)
     assert cell["sd"] == pytest.approx(0.1)
     assert (cell["seed"], cell["rate"], cell["paper"]) == (2, 0.01, 0.157)
-    assert figures["table1b"]["entnet"]["80"] == pytest.approx(0.401)
-    assert json.loads(json.dumps(figures)) == figures
+    assert found["table1b"]["entnet"]["80"] == pytest.approx(0.401)
+    assert json.loads(json.dumps(found)) == found
     text = render_markdown(tmp_path)
     assert "| LSTM | 20 | 0.157 | **0.1010** | 0.2010 ± 0.1000 | 3 | 0.01 |" in text
+    assert "| LSTM | 20 | 0.9010 | 0.2010 |" in text
     assert "| 80 | 0.08 | **0.4010** | 0.8010 ± 0.4000 | 3 |" in text
 
 
 def test_without_results_there_is_nothing_to_report(tmp_path: Path) -> None:
-    assert report(tmp_path) == {}
+    assert figures(tmp_path) == {}
     assert render_markdown(tmp_path) == ""
     with pytest.raises(EntNetError, match="no runs of table1b"):
         plot_generalisation(tmp_path / "plot.svg", tmp_path)

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from entnet.experiments import cbt, gridworld
-from entnet.experiments.report import places
+from entnet.experiments import cbt
+from entnet.experiments.report import gridworld, places
 from entnet.experiments.report.figures import all_tables
 from entnet.experiments.report.markdown import (
     image_line,
@@ -40,7 +40,7 @@ CHAPTERS = (
     ),
     Chapter(
         "The world model: tables 1a and 1b",
-        gridworld.report,
+        gridworld.figures,
         gridworld.render_markdown,
         {"table1b-lengths.png": ("table1b", gridworld.plot_generalisation)},
         gridworld.summary_rows,
