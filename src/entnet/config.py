@@ -237,9 +237,6 @@ class TrainConfig(Config):
     """Words that keep a story as it is: where they occur, answers hang on the very words (task 20)."""
     exchange_where: str = ""
     """If given, words are exchanged only in stories in which one of these occurs."""
-    reorder: str = ""
-    """Words ("frog lion"): stories with one of them are told with their sentences in another order each
-    time (not in the paper)."""
     repeat: tuple[str, ...] = ()
     """"4 north south": stories with one of these words are read so often an epoch (not in the paper)."""
     begin: tuple[str, ...] = ()

@@ -71,7 +71,10 @@ class Exchange:
             length: self._by_key([one for one, parts in self.lists.items() if len(parts) == length])
             for length in {len(parts) for parts in self.lists.values()}
         }
-        self.unless, self.where = (known_words(words, vocab) for words in (unless, where))
+        self.unless, self.where = (
+            torch.tensor(vocab.encode([word for word in words.split() if word in vocab]))
+            for words in (unless, where)
+        )
         self.anywhere = not where
 
     def tables(self, stories: int, generator: np.random.Generator) -> Ints:
@@ -108,12 +111,12 @@ class Exchange:
         # Row 0 of the tables is for stories that stay as they are.
         row = torch.arange(1, stories + 1)
         if not self.anywhere:
-            named = stories_with(batch, self.where)
+            named = self._has(batch, story, self.where)
             row = torch.where(named, named.cumsum(0), 0)
         drawn = torch.from_numpy(self.tables(int((row > 0).sum()), generator))
         table = torch.cat([as_it_is.unsqueeze(0), drawn])
         if len(self.unless):
-            row[stories_with(batch, self.unless)] = 0
+            row[self._has(batch, story, self.unless)] = 0
         asked_of = batch.question_story
         # Where an answer would be a list that the vocabulary lacks, the story stays as it is.
         impossible = asked_of[table[row[asked_of], batch.answers] == NO_WORD]
@@ -125,18 +128,11 @@ class Exchange:
             answers=table[row[asked_of], batch.answers],
         )
 
-
-def known_words(words: str, vocab: Vocab) -> Tensor:
-    """Those of the words that a vocabulary has, as numbers."""
-    numbers = vocab.encode([word for word in words.split() if word in vocab])
-    return torch.tensor(numbers, dtype=torch.int64)
-
-
-def stories_with(batch: RaggedBatch, words: Tensor) -> Tensor:
-    """Which stories have one of the words in a sentence: (S)"""
-    named = torch.isin(batch.words, words).any(1).long()
-    count = torch.nn.functional.pad(named.cumsum(0), (1, 0))[batch.story_offsets]
-    return count.diff() > 0
+    def _has(self, batch: RaggedBatch, story: Tensor, words: Tensor) -> Tensor:
+        """Which stories have one of the words: (S)"""
+        found = torch.zeros(len(batch.story_offsets) - 1, dtype=torch.bool)
+        found[story[torch.isin(batch.words, words).any(1)]] = True
+        return found
 
 
 def parse_group(text: str) -> list[list[list[str]]]:

@@ -36,7 +36,6 @@ from entnet.training.engine import Engine, choose_engine
 from entnet.training.evaluate import Score, score
 from entnet.training.exchange import Exchange
 from entnet.training.readings import Readings
-from entnet.training.reorder import Reorder
 from entnet.training.result import result_line
 from entnet.training.schedule import Progress
 
@@ -105,7 +104,6 @@ class Run:
         self.exchange = Exchange(
             config.exchange, self.model.vocab, config.exchange_unless, config.exchange_where
         )
-        self.reorder = Reorder(config.reorder, self.model.vocab)
         self.readings = Readings(self.entries, self.model.vocab, config)
         self.progress = Progress()
         self.best = self._weights()
@@ -174,16 +172,10 @@ class Run:
 
     def _change(self, epoch: int) -> Callable[[RaggedBatch], RaggedBatch] | None:
         """How this epoch's stories are told differently, if at all."""
-        if not self.config.exchange and not self.config.reorder:
+        if not self.config.exchange:
             return None
         generator = np.random.default_rng([self.config.seed, epoch, 1])
-
-        def change(batch: RaggedBatch) -> RaggedBatch:
-            if self.config.reorder:
-                batch = self.reorder(batch, generator)
-            return self.exchange(batch, generator) if self.config.exchange else batch
-
-        return change
+        return lambda batch: self.exchange(batch, generator)
 
     def _finish(self) -> dict[str, Any]:
         last = self._scores()
