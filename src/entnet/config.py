@@ -237,6 +237,8 @@ class TrainConfig(Config):
     """Words that keep a story as it is: where they occur, answers hang on the very words (task 20)."""
     exchange_where: str = ""
     """If given, words are exchanged only in stories in which one of these occurs."""
+    exchange_from: int = 1
+    """The first epoch in which words are exchanged."""
     repeat: tuple[str, ...] = ()
     """"4 north south": stories with one of these words are read so often an epoch (not in the paper)."""
     begin: tuple[str, ...] = ()
@@ -272,7 +274,7 @@ class TrainConfig(Config):
     engine: Literal["auto", "native", "reference"] = "auto"
 
     def check(self) -> None:
-        for name in ("epochs", "batch", "halve_every", "patience", "threads"):
+        for name in ("epochs", "batch", "halve_every", "patience", "threads", "exchange_from"):
             value = getattr(self, name)
             self.require(value >= 1, f"{name} is {value}, but must be at least 1")
         self.require(self.rate > 0, f"rate is {self.rate}, but must be above 0")

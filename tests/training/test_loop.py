@@ -90,6 +90,19 @@ def test_draws_differ_from_passes(tmp_path: Path, stories: list[Story]) -> None:
     assert weights["pass"] != weights["draws"]
 
 
+def test_words_can_be_exchanged_from_a_later_epoch_on(tmp_path: Path, stories: list[Story]) -> None:
+    def losses(name: str, **options: Any) -> list[float]:
+        make(tmp_path / name, stories, **options).train()
+        lines = (tmp_path / name / "metrics.jsonl").read_text().splitlines()
+        return [json.loads(line)["train_loss"] for line in lines]
+
+    groups = ("john mary sandra daniel", "garden kitchen hallway office bathroom bedroom")
+    plain, always = losses("plain"), losses("always", exchange=groups)
+    late = losses("late", exchange=groups, exchange_from=3)
+    assert late[:2] == plain[:2] != always[:2]
+    assert late[2:] != plain[2:]
+
+
 def test_whole_batches_only_drops_the_rest(tmp_path: Path, stories: list[Story]) -> None:
     result = make(tmp_path, stories * 8, whole_batches_only=True, epochs=1).train()
     assert result["best"]["test_questions"] == 32  # of 48

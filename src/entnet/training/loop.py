@@ -172,7 +172,7 @@ class Run:
 
     def _change(self, epoch: int) -> Callable[[RaggedBatch], RaggedBatch] | None:
         """How this epoch's stories are told differently, if at all."""
-        if not self.config.exchange:
+        if not self.config.exchange or epoch < self.config.exchange_from:
             return None
         generator = np.random.default_rng([self.config.seed, epoch, 1])
         return lambda batch: self.exchange(batch, generator)
