@@ -15,7 +15,7 @@ from entnet.experiments.paper import paper_column, paper_columns
 from entnet.experiments.preset import load_preset
 from entnet.experiments.report.charts import draw_charts
 from entnet.experiments.report.figures import all_tables, table_figures
-from entnet.experiments.report.markdown import number, put_between_markers, task_table
+from entnet.experiments.report.markdown import later_work, number, put_between_markers, task_table
 from entnet.experiments.report.write import report_figures, write_report
 from entnet.experiments.results import add_result, results_path
 
@@ -73,6 +73,16 @@ def test_figures_have_exactly_the_published_form(results: Path) -> None:
     assert table["mean_error"] == pytest.approx(6 / 20)
     assert table["failed"] == 1
     assert json.loads(json.dumps(figures)) == figures
+
+
+def test_our_recipes_stand_beside_later_work(tmp_path: Path, make_line: MakeLine) -> None:
+    path = results_path(tmp_path, "best-1k")
+    for task in range(1, 21):
+        assert later_work(all_tables(tmp_path).values()) == ""
+        add_result(path, make_line(task, table="best-1k", variant="held", test=5.0))
+    text = later_work(all_tables(tmp_path).values())
+    assert "| Universal Transformer 4.55, **EntNet, ours** 5.00, QRN 9.90 |" in text
+    assert "best-10k" not in text
 
 
 def test_a_table_with_missing_tasks_has_no_mean(results: Path) -> None:

@@ -1,4 +1,4 @@
-"""The paper's figures."""
+"""The paper's figures, and those of later work."""
 
 from __future__ import annotations
 
@@ -38,8 +38,7 @@ class PaperColumn:
 
 def paper_columns(table: str) -> list[PaperColumn]:
     """The columns of one of the paper's tables, in its order."""
-    text = (resources.files("entnet.experiments") / "paper_figures.toml").read_text("utf-8")
-    tables = tomllib.loads(text)
+    tables = _read("paper_figures.toml")
     if table not in tables:
         raise EntNetError(f"the paper has no table {table!r}; it has {', '.join(tables)}")
     return [_column(name, values) for name, values in tables[table].items()]
@@ -53,6 +52,16 @@ def paper_column(table: str, name: str) -> PaperColumn:
             f"the paper's {table} has no column {name!r}; it has {', '.join(columns)}"
         )
     return columns[name]
+
+
+def later_means(preset: str) -> dict[str, float]:
+    """Mean errors of later systems on a preset's data, as published."""
+    found: dict[str, float] = _read("later_work.toml").get(preset, {})
+    return found
+
+
+def _read(name: str) -> dict[str, Any]:
+    return tomllib.loads((resources.files("entnet.experiments") / name).read_text("utf-8"))
 
 
 def _column(name: str, values: dict[str, Any]) -> PaperColumn:

@@ -7,6 +7,7 @@ from pathlib import Path
 from statistics import fmean
 
 from entnet.data.babi import TASK_NAMES
+from entnet.experiments.paper import later_means
 from entnet.experiments.report.figures import TableFigures, deviation, variant_means
 
 BEGIN, END = "<!-- results:begin -->", "<!-- results:end -->"
@@ -28,6 +29,13 @@ otherwise.
   questions of our generator, validation on official stories, and the test on the official file.
 """
 
+LATER_WORK = """\
+## Beside later work
+
+Mean test errors in percent, as published. Ours have been told which words are of a kind
+([recipes](recipes.md)), which the others have not: the figures are for scale.
+"""
+
 
 def results_page(
     tables: dict[str, TableFigures],
@@ -37,6 +45,8 @@ def results_page(
 ) -> str:
     """The whole page; ``charts`` names each table's images, ``more`` are sections of other experiments."""
     parts = [HEADER, "## Summary\n\n" + summary]
+    if later := later_work(tables.values()):
+        parts.append(later)
     parts += [section(table, charts.get(name, [])) for name, table in tables.items()]
     return "\n".join([*parts, *more])
 
@@ -58,6 +68,21 @@ def summary_table(tables: Iterable[TableFigures]) -> str:
     ]
     head = ["table", "what", "mean error", "paper", "failed", "paper", "runs", "core-hours"]
     return markdown_table(head, rows, left=2)
+
+
+def later_work(tables: Iterable[TableFigures]) -> str:
+    """Our recipes beside later systems; empty where none of the tables is complete."""
+    rows = []
+    for table in tables:
+        published = later_means(table.preset.name)
+        if published and table.mean_error is not None:
+            means = {**published, "**EntNet, ours**": table.mean_error}
+            ranked = sorted(means, key=means.__getitem__)
+            told = ", ".join(f"{name} {means[name]:.2f}" for name in ranked)
+            rows.append([f"`{table.preset.name}`", table.preset.title, told])
+    if not rows:
+        return ""
+    return LATER_WORK + "\n" + markdown_table(["table", "what", "mean error"], rows, left=3)
 
 
 def _mean(table: TableFigures) -> str:
