@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -93,6 +94,7 @@ def test_a_task_overrides_a_variant_which_overrides_the_preset() -> None:
         ("[variant.a]\nrate = 1", "variant a: unknown: rate"),
         ("[task.3]\nwidth = 1", "task 3: unknown: width"),
         ("title = ", "not TOML"),
+        ("tasks = [1, 2]\n[variant.a]\ntasks = [2, 3]", "variant a: no task 3 in this preset"),
     ],
 )
 def test_slips_in_a_preset_are_named(text: str, complaint: str) -> None:
@@ -154,6 +156,18 @@ def test_a_variant_can_be_like_one_before_it() -> None:
     assert preset.options("train", second, 1) == {"rate": 0.25, "batch": 8}
     assert preset.options("train", first, 1) == {"rate": 0.5, "batch": 8}
     assert (first.model, second.model) == ({}, {"width": 7})
+
+
+def test_a_variant_meant_for_some_tasks_is_run_on_others_by_name_only(tmp_path: Path) -> None:
+    text = "tasks = [1, 2, 3]\n[variant.all]\n[variant.third]\ntasks = [3]\n"
+    preset = parse_preset("made-up", PAPER + text)
+
+    def runs(**asked: Any) -> list[tuple[str, int]]:
+        return [(spec.variant, spec.task) for spec in specs_of(preset, tmp_path, **asked)]
+
+    assert runs() == [("all", 1), ("all", 2), ("all", 3), ("third", 3)]
+    assert runs(tasks=[1, 2]) == [("all", 1), ("all", 2)]
+    assert runs(tasks=[2], variants=["third"]) == [("third", 2)]
 
 
 def test_a_variant_like_none_before_it_is_refused() -> None:

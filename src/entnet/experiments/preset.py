@@ -13,6 +13,7 @@ paper = "EntNet"            # the row of the paper's figures that this stands be
 [task.3.model]              # what one task has different; also [task.3.train]
 [variant.NAME.model]        # settings among which runs are chosen on validation; also .train and seeds
                             # like = "NAME": as that variant, above, but for what is said
+                            # tasks = [3]: run on these, unless it is asked for by name
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ class Variant:
     seeds: int
     model: Options = field(default_factory=dict)
     train: Options = field(default_factory=dict)
+    tasks: tuple[int, ...] = ()
+    """Those that it is meant for; none for all of the preset's."""
 
 
 @dataclass(frozen=True)
@@ -134,6 +137,7 @@ def _variants(name: str, tables: dict[str, Any], seeds: int) -> tuple[Variant, .
             values.pop("seeds", basis.seeds),
             {**basis.model, **values.pop("model", {})},
             {**basis.train, **values.pop("train", {})},
+            tuple(values.pop("tasks", basis.tasks)),
         )
         _refuse_unknown(f"{name}, variant {variant}", values)
     return tuple(variants.values()) or (Variant("paper", seeds),)
@@ -160,6 +164,11 @@ def _check(preset: Preset) -> None:
         )
     network = model_class(preset.kind).config_class
     for variant in preset.variants:
+        strange = set(variant.tasks) - set(preset.tasks)
+        if strange:
+            raise EntNetError(
+                f"preset {preset.name}, variant {variant.name}: no task {min(strange)} in this preset"
+            )
         for task in preset.tasks:
             TrainConfig.from_dict(preset.options("train", variant, task))
             network.from_dict(preset.options("model", variant, task))

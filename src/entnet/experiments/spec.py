@@ -92,6 +92,7 @@ def specs_of(
 ) -> list[RunSpec]:
     """The runs of a preset, or of the given tasks, seeds and variants of it.
 
+    A variant that is meant for some tasks is run on others only if it is given by name.
     ``model`` and ``train`` override the preset's options; such runs get a variant name that says so.
     """
     chosen = [preset.variant(name) for name in variants] if variants else list(preset.variants)
@@ -102,7 +103,8 @@ def specs_of(
     specs = []
     for variant in chosen:
         name = changed_name(variant.name, changes)
-        for task in (JOINT,) if preset.joint else trained:
+        meant = trained if variants or not variant.tasks else variant.tasks
+        for task in (JOINT,) if preset.joint else (task for task in trained if task in meant):
             for seed in seeds or range(1, variant.seeds + 1):
                 options = preset.options("train", variant, task) | (train or {})
                 specs.append(
