@@ -139,7 +139,7 @@ def _markdown_1a(kinds: dict[str, dict[str, Line]]) -> str:
             "Trained and tested on stories of T sentences. Error: the run chosen on validation.",
             "",
             markdown_table(headings, chosen),
-            "The first seed at every rate; the other seeds run at the one that did best on validation.",
+            "The first seed at every rate.",
             "",
             markdown_table(["network", "T", *rates], tried),
         ]
