@@ -6,7 +6,7 @@
 #pragma once
 
 #include "kernel.h"
-#include "simd.h"
+#include "readout.h"
 
 namespace ENTNET_ISA {
 
@@ -65,23 +65,6 @@ static HopsSpace hops_space(const EntnetHops& a, Workspace* space) {
 // The memory that a hop attends to begins here in a question's; the one that it reads out is a layer further.
 ENTNET_INLINE int64_t layer_at(const EntnetHops& a, int64_t hop) { return (a.H ? 0 : hop) * a.width; }
 
-// Scores become their softmax; those from n on, up to whole vectors, become zero.
-static void softmax(float* scores, int64_t n) {
-  const int64_t whole = (n + LANES - 1) / LANES * LANES;
-  for (int64_t i = n; i < whole; ++i) scores[i] = -INFINITY;
-  vec most = load(scores);
-  for (int64_t i = LANES; i < whole; i += LANES) most = vmax(most, load(scores + i));
-  const vec largest = splat(hmax(most));
-  vec sum = zero();
-  for (int64_t i = 0; i < whole; i += LANES) {
-    const vec e = vexp(load(scores + i) - largest);
-    store(scores + i, e);
-    sum += e;
-  }
-  const vec share = splat(1.0f / hsum(sum));
-  for (int64_t i = 0; i < whole; i += LANES) store(scores + i, load(scores + i) * share);
-}
-
 static void hops_forward(const EntnetHops* arguments, Workspace* space) {
   const FlushDenormals flush;
   const EntnetHops& a = *arguments;
@@ -90,20 +73,21 @@ static void hops_forward(const EntnetHops* arguments, Workspace* space) {
   for (int64_t q = 0; q < a.questions; ++q) {
     const float* memory = a.memories + q * a.ages * row;
     float* states = a.states + q * (a.hops + 1) * d;
-    const int64_t heard = a.heard[q];
+    const int64_t heard = a.heard[q], whole = padded(heard);
     float *u = s.state, *next = s.next;
     pad_row(u, a.state + q * d, d, P);
     for (int64_t hop = 0; hop < a.hops; ++hop) {
       const float* m = memory + layer_at(a, hop);
       unpad_row(states + hop * d, u, d);
       for (int64_t i = 0; i < heard; ++i) s.weights[i] = dot_any(m + i * row, u, d);
-      if (!a.linear) softmax(s.weights, heard);
+      if (!a.linear) softmax(s.weights, whole, largest(s.weights, heard, whole));
       memcpy(a.attention + (q * a.hops + hop) * a.ages, s.weights, (size_t)heard * sizeof(float));
-      fill_zero(next, P);
-      if (a.H)
+      if (a.H) {
+        fill_zero(next, P);
         for (int64_t j = 0; j < d; ++j) next[j] = dot(s.H + j * P, u, P);
-      else
+      } else {
         memcpy(next, u, (size_t)P * sizeof(float));
+      }
       for (int64_t i = 0; i < heard; ++i) axpy_from_any(next, s.weights[i], m + d + i * row, d);
       float* other = u;
       u = next, next = other;
