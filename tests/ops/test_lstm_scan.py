@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 import torch
 from torch import Tensor
@@ -12,7 +10,6 @@ from entnet.errors import EntNetError
 from entnet.models.lstm import pack
 from entnet.ops import lstm
 from entnet.ops.lstm import lstm_scan, lstm_scan_reference
-from kernels import poisoned_kernel, runnable_kernels
 
 LENGTHS = [[1], [4, 2, 3], [0, 3, 3, 1], [2, 2], [0, 1], [9, 30, 1, 30, 17]]
 VOCABULARY = 5
@@ -38,13 +35,6 @@ def outcome(scan: object, lengths: list[int], made: tuple[Tensor, ...]) -> list[
     total = (hiddens * weights).sum() + (cells * weights.flip(0)).sum()
     inputs = (table, U, hidden, cell)
     return [hiddens, cells, *torch.autograd.grad(total, inputs, materialize_grads=True)]
-
-
-@pytest.fixture(params=runnable_kernels())
-def kernel(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Each build of the kernel that this machine can run, its work space filled with NaN before use."""
-    with poisoned_kernel(request.param):
-        yield request.param
 
 
 @pytest.mark.parametrize("units", [1, 7, 16, 50, 65])

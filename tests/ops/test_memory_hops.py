@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -11,7 +11,6 @@ from torch import Tensor
 from entnet.errors import EntNetError
 from entnet.ops import hops as module
 from entnet.ops.hops import memory_hops, memory_hops_reference
-from kernels import poisoned_kernel, runnable_kernels
 
 Made = tuple[Tensor, Tensor, Tensor, Tensor | None]
 HOPS = 3
@@ -37,13 +36,6 @@ def outcome(run: Callable[..., Tensor], made: Made, linear: bool) -> list[Tensor
     total = (last * torch.arange(last.numel()).to(last).view_as(last).cos()).sum()
     inputs = [tensor for tensor in (memories, state, H) if tensor is not None]
     return [last, *torch.autograd.grad(total, inputs)]
-
-
-@pytest.fixture(params=runnable_kernels())
-def kernel(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Each build of the kernel that this machine can run, its work space filled with NaN before use."""
-    with poisoned_kernel(request.param):
-        yield request.param
 
 
 @pytest.mark.parametrize("linear", [False, True])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import pytest
@@ -16,17 +15,9 @@ from entnet import ops
 from entnet.errors import EntNetError
 from entnet.ops import native, reference
 from entnet.ops.reference import ScanParameters
-from kernels import poisoned_kernel, runnable_kernels
 
 TOLERANCE = 2e-4
 """Largest difference from the reference in double precision, in units of the largest entry or of 1."""
-
-
-@pytest.fixture(params=runnable_kernels())
-def kernel(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Each build of the kernel in turn."""
-    with poisoned_kernel(request.param):
-        yield request.param
 
 
 class Options(NamedTuple):
