@@ -42,6 +42,7 @@ def test_impossible_networks(values: dict[str, Any], message: str) -> None:
         ({"validation": 1.0}, "validation is a share"),
         ({"hold": 0}, "hold is 0"),
         ({"schedule": "cosine"}, "schedule is 'cosine'"),
+        ({"exchange_where_until": 5}, "limit of exchange_where, but there is none"),
     ],
 )
 def test_impossible_training(values: dict[str, Any], message: str) -> None:

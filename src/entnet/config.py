@@ -237,6 +237,8 @@ class TrainConfig(Config):
     """Words that keep a story as it is: where they occur, answers hang on the very words (task 20)."""
     exchange_where: str = ""
     """If given, words are exchanged only in stories in which one of these occurs."""
+    exchange_where_until: int | None = None
+    """The last epoch with that limit; from the next on, words are exchanged in all stories."""
     exchange_from: int = 1
     """The first epoch in which words are exchanged."""
     repeat: tuple[str, ...] = ()
@@ -282,4 +284,8 @@ class TrainConfig(Config):
         self.require(0 <= self.validation < 1, "validation is a share of the questions, in [0, 1)")
         self.require(
             self.hold is None or self.hold >= 1, f"hold is {self.hold}, but must be at least 1"
+        )
+        self.require(
+            self.exchange_where_until is None or bool(self.exchange_where),
+            "exchange_where_until ends the limit of exchange_where, but there is none",
         )

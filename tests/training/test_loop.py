@@ -90,17 +90,49 @@ def test_draws_differ_from_passes(tmp_path: Path, stories: list[Story]) -> None:
     assert weights["pass"] != weights["draws"]
 
 
-def test_words_can_be_exchanged_from_a_later_epoch_on(tmp_path: Path, stories: list[Story]) -> None:
-    def losses(name: str, **options: Any) -> list[float]:
-        make(tmp_path / name, stories, **options).train()
-        lines = (tmp_path / name / "metrics.jsonl").read_text().splitlines()
+GROUPS = ("john mary sandra daniel", "garden kitchen hallway office bathroom bedroom")
+
+
+def train_losses(
+    directory: Path, stories: list[Story], *options: dict[str, Any]
+) -> list[list[float]]:
+    """The training loss of every epoch, of a run with each of these options."""
+
+    def losses(name: str, chosen: dict[str, Any]) -> list[float]:
+        make(directory / name, stories, **chosen).train()
+        lines = (directory / name / "metrics.jsonl").read_text().splitlines()
         return [json.loads(line)["train_loss"] for line in lines]
 
-    groups = ("john mary sandra daniel", "garden kitchen hallway office bathroom bedroom")
-    plain, always = losses("plain"), losses("always", exchange=groups)
-    late = losses("late", exchange=groups, exchange_from=3)
+    return [losses(str(number), chosen) for number, chosen in enumerate(options)]
+
+
+def test_words_can_be_exchanged_from_a_later_epoch_on(tmp_path: Path, stories: list[Story]) -> None:
+    plain, always, late = train_losses(
+        tmp_path,
+        stories,
+        {},
+        {"exchange": GROUPS},
+        {"exchange": GROUPS, "exchange_from": 3},
+    )
     assert late[:2] == plain[:2] != always[:2]
     assert late[2:] != plain[2:]
+
+
+def test_exchange_can_be_limited_to_some_stories_for_some_epochs(
+    tmp_path: Path, stories: list[Story]
+) -> None:
+    limited = {"exchange": GROUPS, "exchange_where": "milk"}
+    always, milk, widened, at_once = train_losses(
+        tmp_path,
+        stories,
+        {"exchange": GROUPS},
+        limited,
+        {**limited, "exchange_where_until": 2},
+        {**limited, "exchange_where_until": 0},
+    )
+    assert widened[:2] == milk[:2] != always[:2]
+    assert widened[2:] != milk[2:]
+    assert at_once == always
 
 
 def test_whole_batches_only_drops_the_rest(tmp_path: Path, stories: list[Story]) -> None:

@@ -101,8 +101,9 @@ class Run:
         self.engine: Engine = choose_engine(self.model, config)
         self.entries = data.train.entries(config.draw, self.model.config.memory_limit)
         self.valid_entries = data.valid.entries("story", self.model.config.memory_limit)
-        self.exchange = Exchange(
-            config.exchange, self.model.vocab, config.exchange_unless, config.exchange_where
+        self.exchange, self.exchange_anywhere = (
+            Exchange(config.exchange, self.model.vocab, config.exchange_unless, where)
+            for where in (config.exchange_where, "")
         )
         self.readings = Readings(self.entries, self.model.vocab, config)
         self.progress = Progress()
@@ -175,7 +176,9 @@ class Run:
         if not self.config.exchange or epoch < self.config.exchange_from:
             return None
         generator = np.random.default_rng([self.config.seed, epoch, 1])
-        return lambda batch: self.exchange(batch, generator)
+        until = self.config.exchange_where_until
+        exchange = self.exchange if until is None or epoch <= until else self.exchange_anywhere
+        return lambda batch: exchange(batch, generator)
 
     def _finish(self) -> dict[str, Any]:
         last = self._scores()
