@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from benchmarks import machine
+from benchmarks import gridworld, machine
 from benchmarks.report import chart, table, task_report
 from benchmarks.runs import timed
 from benchmarks.tasks import TASKS
@@ -48,6 +48,7 @@ def main() -> None:
         )
     report["growth"] = machine.growth(seconds / 10)
     report["streaming"] = machine.streaming(seconds / 5)
+    report["gridworld"] = gridworld.measure(seconds / 5)
     long = report["tasks"].get("3") or next(iter(report["tasks"].values()))
     report["memory"] = {"task3_megabytes": long["resident_megabytes"]}
     options.out.mkdir(parents=True, exist_ok=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from benchmarks import machine, runs
+from benchmarks import gridworld, machine, runs
 from benchmarks.plain import PaddedBatch, PlainEntNet, PlainTrainer
 from benchmarks.report import chart, table, task_report
 
@@ -54,10 +54,12 @@ def test_a_report_has_all_that_it_promises(tmp_path: Path) -> None:
         "tasks": {"17": task},
         "growth": machine.growth(0.001),
         "streaming": machine.streaming(0.01),
+        "gridworld": gridworld.measure(0.01),
         "memory": {"task3_megabytes": task["resident_megabytes"]},
     }
     assert {"cpu", "cores", "sgemm_small_gflops", "sgemm_large_gflops"} <= machine_report.keys()
     assert "| 17 |" in table(report)
+    assert "| 40 |" in table(report)
     chart(report, tmp_path / "report.svg")
     assert (tmp_path / "report.svg").stat().st_size > 1000
 
