@@ -225,6 +225,8 @@ class TrainConfig(Config):
     """Over the questions of a batch: summed (authors' code, default) or averaged."""
     batch: int = 32
     """Questions in a batch; with whole stories, about so many."""
+    batch_of: Literal["questions", "stories"] = "questions"
+    """What ``batch`` counts. The text does not say; stories have one question (task 16) to a dozen (20)."""
     draw: Literal["story", "question"] = "story"
     """A batch holds whole stories, read once for all their questions, or single questions."""
     epoch: Literal["pass", "draws"] = "pass"

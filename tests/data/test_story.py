@@ -58,6 +58,16 @@ def test_groups_and_views_equal_single_batches(corpus: Corpus) -> None:
     assert list(entries.batches([])) == []
 
 
+def test_groups_count_questions_or_stories(corpus: Corpus) -> None:
+    entries = corpus.entries()
+    order = np.array([1, 2, 0])
+    assert entries.questions_per_entry.tolist() == [3, 1, 2]
+    assert [group.tolist() for group in entries.groups(3, order)] == [[1, 2], [0]]
+    by_story = entries.groups(2, order, of="stories")
+    assert [group.tolist() for group in by_story] == [[1, 2], [0]]
+    assert [group.tolist() for group in entries.groups(3, order, of="stories")] == [[1, 2, 0]]
+
+
 def test_unknown_words_are_named_and_read_as_null(stories: list[Story]) -> None:
     vocab = Vocab.build(story_words(stories))
     odd = Story(("Mary tickled the unicorn.",), (Question(1, "Where is Mary?", "narnia"),))

@@ -69,7 +69,11 @@ def test_the_appendix_presets_differ_from_table2_where_they_must() -> None:
     assert load_preset("tied").model["encoder"] == "bow"
     assert load_preset("tied").tied
     assert load_preset("1k").data == "en"
-    assert load_preset("joint").joint
+    joint = load_preset("joint")
+    assert joint.joint
+    stories = next(variant for variant in joint.variants if variant.name == "stories")
+    train = TrainConfig.from_dict(joint.options("train", stories, 0))
+    assert (train.batch, train.batch_of, train.rate, train.halve_every) == (32, "stories", 0.01, 25)
 
 
 def test_a_task_overrides_a_variant_which_overrides_the_preset() -> None:

@@ -42,6 +42,15 @@ def test_an_epoch_reads_stories_as_often_as_their_words_say() -> None:
     assert sum(map(len, drawn)) == 11
 
 
+def test_a_batch_counts_questions_or_stories() -> None:
+    entries = CORPUS.entries()  # four stories of two questions
+    sizes = [
+        [len(group) for group in draw_groups(entries, TrainConfig(batch=4, batch_of=of), 1)]
+        for of in ("questions", "stories")
+    ]
+    assert sizes == [[2, 2], [4]]
+
+
 def test_the_beginning_reads_the_named_stories_alone() -> None:
     entries = CORPUS.entries()
     options = {"begin": ("2 frog unicorn", "3 north frog"), "repeat": ("2 south",)}

@@ -250,16 +250,23 @@ class Entries:
             story_keys=keys,
         )
 
-    def groups(self, questions: int, order: Ints | None = None) -> list[Ints]:
-        """Cut entries, in the given order, into groups of about so many questions.
+    def groups(
+        self,
+        size: int,
+        order: Ints | None = None,
+        of: Literal["questions", "stories"] = "questions",
+    ) -> list[Ints]:
+        """Cut entries, in the given order, into groups of about so many questions, or of so many stories.
 
-        A group is closed as soon as it has at least ``questions`` of them, so whole stories stay together.
+        A group is closed as soon as it has at least ``size`` questions, so whole stories stay together.
         """
         order = np.arange(len(self)) if order is None else order
+        if of == "stories":
+            return [order[first : first + size] for first in range(0, len(order), size)]
         closes, held = [], 0
         for place, count in enumerate(self.questions_per_entry[order].tolist(), start=1):
             held += count
-            if held >= questions:
+            if held >= size:
                 closes.append(place)
                 held = 0
         return [group for group in np.split(order, closes) if len(group)]

@@ -302,4 +302,4 @@ def draw_groups(
         order = generator.permutation(len(read))
     else:
         order = generator.integers(len(read), size=len(read))
-    return entries.groups(config.batch, read[order])
+    return entries.groups(config.batch, read[order], config.batch_of)
