@@ -68,6 +68,31 @@ def test_evaluate_agrees_with_training(run: tuple[Path, dict[str, Any]], files: 
     assert wrong == got["errors"]
 
 
+def test_evaluate_shows_its_mistakes(run: tuple[Path, dict[str, Any]], files: Path) -> None:
+    done = entnet(
+        "evaluate", run[0], files / "test.txt", "--json", "--predictions", "--mistakes", "999"
+    )
+    got = json.loads(done.stdout)
+    asked = [(s, q) for s in read_babi(files / "test.txt") for q in s.questions]
+    expected = [
+        {
+            "sentences": list(story.sentences[: question.after]),
+            "question": question.text,
+            "answer": question.answer,
+            "said": said,
+        }
+        for (story, question), said in zip(asked, got["predictions"], strict=True)
+        if said != question.answer
+    ]
+    assert got["mistakes"] == expected
+    assert len(expected) == got["errors"] > 1
+    shown = entnet("evaluate", run[0], files / "test.txt", "--mistakes", "1").stdout
+    first = expected[0]
+    assert all(line in shown for line in (*first["sentences"], first["question"]))
+    assert shown.count("right: ") == 1
+    assert f"right: {first['answer']}; said: {first['said']}" in shown
+
+
 def test_evaluate_reads_json_lines_alike(run: tuple[Path, dict[str, Any]], files: Path) -> None:
     write_jsonl(files / "test.jsonl", read_babi(files / "test.txt"))
     first, second = (

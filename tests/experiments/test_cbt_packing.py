@@ -72,8 +72,9 @@ def test_the_best_run_is_packed_and_gives_the_error_on_its_card(
     ]
     assert sum(right) == told["questions"] - told["errors"]
     assert json.loads((packed / "card.json").read_text()) == card.to_dict()
-    plain = CliRunner().invoke(app, ["evaluate", str(packed), str(file)])
+    plain = CliRunner().invoke(app, ["evaluate", str(packed), str(file), "--mistakes", "2"])
     assert f"{told['errors']} errors in 50 questions" in plain.output
+    assert plain.output.count("right: ") == 2
 
 
 def test_weights_are_halved_on_disk_alone(tmp_path: Path, directory: Path) -> None:

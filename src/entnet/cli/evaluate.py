@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,8 +19,19 @@ from entnet.errors import EntNetError
 from entnet.models import StoryModel
 from entnet.models.cbt.reader import WindowScorer, reads_windows
 from entnet.models.cbt.scorer import accuracy, answers_of
+from entnet.text import answer_token
 from entnet.training.engine import choose_engine
 from entnet.training.evaluate import score
+
+
+@dataclass(frozen=True)
+class Answered:
+    """A question, what had been read when it was asked, and what the network said."""
+
+    sentences: tuple[str, ...]
+    question: str
+    answer: str
+    said: str
 
 
 def register(app: typer.Typer) -> None:
@@ -34,6 +48,15 @@ def evaluate(
     predictions: Annotated[
         bool, typer.Option("--predictions", help="Give the answers too, in the file's order.")
     ] = False,
+    mistakes: Annotated[
+        int,
+        typer.Option(
+            "--mistakes",
+            min=0,
+            metavar="<number>",
+            help="Show so many of the questions it got wrong, with their stories.",
+        ),
+    ] = 0,
     strict: Annotated[
         bool, typer.Option("--strict", help="Refuse words the network never saw.")
     ] = False,
@@ -45,22 +68,35 @@ def evaluate(
     """
     network = StoryModel.from_pretrained(model)
     if reads_windows(network):
-        result, answers = _candidates(network, file)
+        result, answered = _candidates(network, file)
     else:
-        result, answers = _stories(network, file, strict)
-    if predictions:
-        result["predictions"] = answers
+        result, answered = _stories(network, file, strict)
+    wrong = list(islice((one for one in answered if one.said != one.answer), mistakes))
     if as_json:
+        if predictions:
+            result["predictions"] = [one.said for one in answered]
+        if mistakes:
+            result["mistakes"] = [asdict(one) for one in wrong]
         print_json(result)
         return
     if predictions:
-        for answer in answers:
-            console.print(answer, markup=False)
+        for one in answered:
+            console.print(one.said, markup=False)
+    for one in wrong:
+        console.print("\n".join(_told(one)), markup=False, highlight=False)
     errors, questions = result["errors"], result["questions"]
     console.print(f"{errors} errors in {questions} questions: {result['error_percent']:.2f}%")
 
 
-def _candidates(network: StoryModel, file: Path) -> tuple[dict[str, Any], list[str]]:
+def _told(mistake: Answered) -> Iterator[str]:
+    """A question that was answered wrongly, in lines."""
+    for number, sentence in enumerate(mistake.sentences, start=1):
+        yield f"{number:3} {sentence}"
+    yield f"    {mistake.question}"
+    yield f"    right: {mistake.answer}; said: {mistake.said}\n"
+
+
+def _candidates(network: StoryModel, file: Path) -> tuple[dict[str, Any], list[Answered]]:
     """Questions of the Children's Book Test; where candidates tie, a share of an error."""
     questions = read_cbt(file)
     scores = WindowScorer(network).scores(questions)
@@ -73,10 +109,15 @@ def _candidates(network: StoryModel, file: Path) -> tuple[dict[str, Any], list[s
         "accuracy": round(reached, 4),
     }
     best = scores.argmax(1).tolist()
-    return result, [one.candidates[n] for one, n in zip(questions, best, strict=True)]
+    return result, [
+        Answered(one.sentences, one.query, one.answer, one.candidates[n])
+        for one, n in zip(questions, best, strict=True)
+    ]
 
 
-def _stories(network: StoryModel, file: Path, strict: bool) -> tuple[dict[str, Any], list[str]]:
+def _stories(
+    network: StoryModel, file: Path, strict: bool
+) -> tuple[dict[str, Any], list[Answered]]:
     config = network.config
     stories = read_stories(file)
     try:
@@ -97,4 +138,13 @@ def _stories(network: StoryModel, file: Path, strict: bool) -> tuple[dict[str, A
         "loss": round(got.loss, 6),
         "unknown_words": corpus.unknown_words,
     }
-    return result, [network.vocab.words[i] for i in got.predictions.tolist()]
+    asked = [(story, question) for story in stories for question in story.questions]
+    return result, [
+        Answered(
+            story.sentences[: question.after],
+            question.text,
+            answer_token(question.answer, config.lowercase),
+            network.vocab.words[said],
+        )
+        for (story, question), said in zip(asked, got.predictions.tolist(), strict=True)
+    ]
