@@ -48,13 +48,16 @@ def test_long_settings_make_short_directories(tmp_path: Path) -> None:
 
 def test_table2_has_the_papers_settings() -> None:
     preset = load_preset("table2")
-    variant, questions, authors = preset.variants
+    variant, questions, authors, stories = preset.variants
     for single in (questions, authors):
         changed = preset.options("train", single, 1)
         assert changed == {**preset.options("train", variant, 1), "draw": "question"}
     assert preset.options("model", questions, 1) == preset.options("model", variant, 1)
-    changed = preset.options("model", authors, 1)
-    assert changed == {**preset.options("model", variant, 1), "mask_init": "normal"}
+    changed = preset.options("train", stories, 1)
+    assert changed == {**preset.options("train", variant, 1), "batch_of": "stories"}
+    for random in (authors, stories):
+        changed = preset.options("model", random, 1)
+        assert changed == {**preset.options("model", variant, 1), "mask_init": "normal"}
     train = TrainConfig.from_dict(preset.options("train", variant, 1))
     assert (preset.data, variant.seeds, preset.stop_at_zero) == ("en-10k", 10, True)
     assert (train.optimiser, train.rate, train.halve_every, train.epochs) == ("adam", 0.01, 25, 200)
