@@ -69,11 +69,24 @@ def parse_value(key: str, text: str, hint: Any) -> Any:
             except ValueError:
                 continue
         if typing.get_origin(kind) is tuple or kind is tuple:
-            return tuple(part.strip() for part in text.split(",") if part.strip())
+            return _parse_list(key, text)
         if kind is str or typing.get_origin(kind) is Literal:
             return text
     wanted = " or ".join(getattr(kind, "__name__", str(kind)) for kind in kinds)
     raise ConfigError(f"{key}={text}: {wanted} expected")
+
+
+def _parse_list(key: str, text: str) -> tuple[str, ...]:
+    """Texts with commas between them, or a list as presets have it: ["mary sandra", "john daniel"]."""
+    if not text.lstrip().startswith("["):
+        return tuple(part.strip() for part in text.split(",") if part.strip())
+    try:
+        parts = json.loads(text)
+    except json.JSONDecodeError:
+        parts = [None]
+    if not all(isinstance(part, str) for part in parts):
+        raise ConfigError(f'{key}={text}: a list such as ["one", "two"] expected, or: one, two')
+    return tuple(parts)
 
 
 class ProgressBar(Watcher):
