@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import typing
@@ -78,15 +79,13 @@ def parse_value(key: str, text: str, hint: Any) -> Any:
 
 def _parse_list(key: str, text: str) -> tuple[str, ...]:
     """Texts with commas between them, or a list as presets have it: ["mary sandra", "john daniel"]."""
-    if not text.lstrip().startswith("["):
+    if not text.startswith("["):
         return tuple(part.strip() for part in text.split(",") if part.strip())
-    try:
+    with contextlib.suppress(json.JSONDecodeError):
         parts = json.loads(text)
-    except json.JSONDecodeError:
-        parts = [None]
-    if not all(isinstance(part, str) for part in parts):
-        raise ConfigError(f'{key}={text}: a list such as ["one", "two"] expected, or: one, two')
-    return tuple(parts)
+        if all(isinstance(part, str) for part in parts):
+            return tuple(parts)
+    raise ConfigError(f'{key}={text}: a list such as ["one", "two"] expected, or: one, two')
 
 
 class ProgressBar(Watcher):
