@@ -267,6 +267,8 @@ class TrainConfig(Config):
     stop_after_learnt: int = 0
     """End early once training error has been 0 for so many epochs, as nothing is left to learn; 0 for
     never."""
+    stop_after_best: int = 0
+    """End early once so many epochs have passed since the best on validation; 0 for never."""
     select: Literal["best", "last"] = "best"
     """Which epoch's network is kept: best on validation, or the last (authors' code)."""
     validation: float = 0.1

@@ -48,14 +48,19 @@ def test_long_settings_make_short_directories(tmp_path: Path) -> None:
 
 def test_table2_has_the_papers_settings() -> None:
     preset = load_preset("table2")
-    variant, questions, authors, stories = preset.variants
+    variant, questions, authors, stories, whole, draws = preset.variants
     for single in (questions, authors):
         changed = preset.options("train", single, 1)
         assert changed == {**preset.options("train", variant, 1), "draw": "question"}
-    assert preset.options("model", questions, 1) == preset.options("model", variant, 1)
-    changed = preset.options("train", stories, 1)
-    assert changed == {**preset.options("train", variant, 1), "batch_of": "stories"}
-    for random in (authors, stories):
+    for ones in (questions, whole):
+        assert preset.options("model", ones, 1) == preset.options("model", variant, 1)
+    for counted in (stories, whole):
+        changed = preset.options("train", counted, 1)
+        assert changed == {**preset.options("train", variant, 1), "batch_of": "stories"}
+    changed = preset.options("train", draws, 1)
+    ends = {"epoch": "draws", "stop_after_learnt": 15}
+    assert changed == {**preset.options("train", authors, 1), **ends}
+    for random in (authors, stories, draws):
         changed = preset.options("model", random, 1)
         assert changed == {**preset.options("model", variant, 1), "mask_init": "normal"}
     train = TrainConfig.from_dict(preset.options("train", variant, 1))

@@ -85,3 +85,13 @@ def test_ends_once_nothing_is_left_to_learn() -> None:
         ended.append(progress.finished(config, epoch))
     assert ended == [False, False, False, True]
     assert not progress.finished(TrainConfig(), 4)
+
+
+def test_ends_once_the_best_is_long_ago() -> None:
+    config, progress = TrainConfig(stop_after_best=2), Progress()
+    ended = []
+    for epoch, errors in enumerate([7, 8, 5, 6, 5], start=1):
+        progress.record(config, epoch, errors, 1.0)
+        ended.append(progress.finished(config, epoch))
+    assert ended == [False, False, False, False, True]
+    assert not progress.finished(TrainConfig(), 5)

@@ -62,10 +62,11 @@ class Progress:
         return config.rate * 0.5 ** halvings(config, epoch - config.warmup)
 
     def finished(self, config: TrainConfig, epoch: int) -> bool:
-        """No epoch after this one: all done, or errors have been 0 for long enough."""
+        """No epoch after this one: all done, errors 0 for long enough, or no gain for too long."""
         solved = 0 < config.stop_after_zero <= self.zero_epochs
         learnt = 0 < config.stop_after_learnt <= self.learnt_epochs
-        return epoch >= config.epochs or solved or learnt
+        stuck = 0 < config.stop_after_best <= epoch - self.best_epoch
+        return epoch >= config.epochs or solved or learnt or stuck
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
