@@ -249,6 +249,10 @@ class TrainConfig(Config):
     """"40 north south": the first 40 epochs read only stories with one of these words; a second text
     says the same of the epochs after them (not in the paper)."""
 
+    slot_alone: float = 0.0
+    """Share of the questions that, in training, the slots named in them answer by themselves, so that
+    slots come to hold what they are named after (tied keys; not in the paper)."""
+
     schedule: Literal["halving", "plateau", "constant"] = "halving"
     halve_every: int = 25
     """Epochs between halvings."""
@@ -285,6 +289,7 @@ class TrainConfig(Config):
             self.require(value >= 1, f"{name} is {value}, but must be at least 1")
         self.require(self.rate > 0, f"rate is {self.rate}, but must be above 0")
         self.require(self.clip >= 0, f"clip is {self.clip}, but must not be negative")
+        self.require(0 <= self.slot_alone <= 1, "slot_alone is a share of the questions, in [0, 1]")
         self.require(0 <= self.validation < 1, "validation is a share of the questions, in [0, 1)")
         self.require(
             self.hold is None or self.hold >= 1, f"hold is {self.hold}, but must be at least 1"

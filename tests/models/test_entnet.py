@@ -330,3 +330,45 @@ def test_tiny_network_fits_ten_stories() -> None:
         engine.step(whole(corpus), 0.01)
     predictions, _ = engine.predict(whole(corpus))
     assert predictions.tolist() == whole(corpus).answers.tolist()
+
+
+def test_a_slot_that_answers_alone_says_what_it_holds() -> None:
+    """Alone, the slot named in a question answers R φ(H h_j): other slots and the question have no part."""
+    told = ("John went to the office.", "Mary got the milk.")
+    asked = (Question(2, "Where is the milk?", "office"), Question(2, "Where is it?", "office"))
+    model, corpus = network([Story(told, asked)], keys="tied", key_words=("john", "mary", "milk"))
+    batch = whole(corpus)
+    named = model.named_slots(batch.question_words)
+    assert named.tolist() == [[False, False, True], [False, False, False]]
+    usual, alone = model.answer(batch), model.answer(batch, named)
+    state = model.initial_state()
+    for words in batch.words:
+        state, _ = model.step(state, words.unsqueeze(0))
+    said = model.readout.project(state.memory[0, 2], model.memory.slope)
+    torch.testing.assert_close(alone.scores[0], said @ model.readout.R.T)
+    assert alone.attention[0].tolist() == [0, 0, 1]
+    assert not torch.allclose(alone.scores[0], usual.scores[0])
+    torch.testing.assert_close(alone.scores[1], usual.scores[1])
+
+
+def test_slots_are_trained_to_answer_alone(stories: list[Story]) -> None:
+    """A network of which half the questions are put to a slot alone comes to answer so, too."""
+    keys = ("john", "mary", "milk")
+    wrong = {}
+    for share in (0.0, 0.5):
+        model, corpus = network(stories, keys="tied", key_words=keys, width=24)
+        batch = whole(corpus)
+        engine = TorchEngine(model, TrainConfig(slot_alone=share))
+        torch.manual_seed(1)
+        for _ in range(300):
+            engine.step(batch, 0.01)
+        model.eval()
+        scores = model.answer(batch, model.named_slots(batch.question_words)).scores
+        wrong[share] = torch.nn.functional.cross_entropy(scores, batch.answers).item()
+    assert wrong[0.5] < 0.2 * wrong[0.0]
+
+
+def test_slots_without_names_cannot_answer_alone(stories: list[Story]) -> None:
+    model, _ = network(stories)
+    with pytest.raises(EntNetError, match="tied keys"):
+        TorchEngine(model, TrainConfig(slot_alone=0.5))

@@ -58,8 +58,8 @@ class EntNet(StoryModel):
         """Scores of every answer to every question of the batch: (Q, answers)"""
         return self.answer(batch).scores
 
-    def answer(self, batch: RaggedBatch) -> Reading:
-        """The same, with the attention over slots."""
+    def answer(self, batch: RaggedBatch, alone: Tensor | None = None) -> Reading:
+        """The same, with the attention over slots; ``alone`` as in ``Readout``."""
         keys = self.keys(batch.story_keys)
         sentences = encode(batch.words, self.embedding, self.encoder.mask_for_story())
         gate_input = self._gate_view(batch.words, sentences)
@@ -81,7 +81,7 @@ class EntNet(StoryModel):
             batch.question_step,
             self._closed(batch.words),
         )
-        return self._read(question, states)
+        return self._read(question, states, alone)
 
     # A stream: state goes in and comes out.
 
@@ -129,6 +129,10 @@ class EntNet(StoryModel):
             raise EntNetError("this network takes its keys from the stories, and none were given")
         return nn.functional.embedding(story_keys, self.embedding)
 
+    def named_slots(self, words: Tensor) -> Tensor:
+        """The slots tied to one of these words. words (Q, L) → (Q, m)"""
+        return (words.unsqueeze(-1) == self.get_buffer("key_ids")).any(1)
+
     def slot_words(self, state: MemoryState) -> Tensor:
         """Cosine similarity of φ(H h_j) with every word's row of R: (S, m, |V|)"""
         rows = self.embedding if self.readout.R is None else self.readout.R
@@ -142,8 +146,8 @@ class EntNet(StoryModel):
             if self.config.zero_null_output and self.readout.R is not None:
                 self.readout.R[0] = 0
 
-    def _read(self, question: Tensor, states: Tensor) -> Reading:
-        reading: Reading = self.readout(question, states, self._shared_slope())
+    def _read(self, question: Tensor, states: Tensor, alone: Tensor | None = None) -> Reading:
+        reading: Reading = self.readout(question, states, self._shared_slope(), alone)
         if self.config.answer_set == "vocabulary" or self.config.output == "slots":
             return reading
         never = reading.scores.new_full((), -torch.inf)

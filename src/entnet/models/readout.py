@@ -50,15 +50,29 @@ class Readout(nn.Module):
         """φ's slopes: this read-out's own, or those of (3)."""
         return shared if self.slope is None else self.slope.expand(self.width)
 
-    def forward(self, question: Tensor, states: Tensor, shared_slope: Tensor | None) -> Reading:
-        """p = softmax(q·h), u = Σ p_j h_j, y = R φ(q + H u); further hops ask again with φ(q + H u)."""
+    def forward(
+        self,
+        question: Tensor,
+        states: Tensor,
+        shared_slope: Tensor | None,
+        alone: Tensor | None = None,
+    ) -> Reading:
+        """p = softmax(q·h), u = Σ p_j h_j, y = R φ(q + H u); further hops ask again with φ(q + H u).
+
+        alone (Q, m): where a question's row marks slots, these answer by themselves, y = R φ(H u).
+        """
         if self.H is None or self.R is None:
             scores = attend(question, states)
             return Reading(scores, scores.softmax(-1))
         slope = self.slopes(shared_slope)
+        left = None if alone is None else alone.any(-1, keepdim=True)  # (Q, 1)
         q = question
         for _ in range(self.hops):
-            p = attend(q, states).softmax(-1)
+            scores = attend(q, states)
+            if alone is not None and left is not None:
+                scores = scores.masked_fill(left & ~alone, -torch.inf)
+                q = q.masked_fill(left, 0.0)
+            p = scores.softmax(-1)
             u = (p.unsqueeze(-2) @ states).squeeze(-2)
             q = activation(q + u @ self.H.T, slope)
         return Reading(q @ self.R.T, p)

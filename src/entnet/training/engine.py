@@ -9,7 +9,9 @@ from torch import Tensor, nn
 
 from entnet.config import TrainConfig
 from entnet.data.story import RaggedBatch
+from entnet.errors import EntNetError
 from entnet.models.base import StoryModel
+from entnet.models.entnet import EntNet
 
 
 class BatchResult(NamedTuple):
@@ -45,6 +47,11 @@ class TorchEngine:
     name = "torch"
 
     def __init__(self, model: StoryModel, config: TrainConfig) -> None:
+        if config.slot_alone > 0 and not _has_named_slots(model):
+            raise EntNetError(
+                f"slot_alone is {config.slot_alone}, but slots of this network have no names: "
+                "it is for an EntNet with tied keys that answers with words"
+            )
         self.model = model
         self.config = config
         self.parameters = [p for p in model.parameters() if p.requires_grad]
@@ -59,7 +66,7 @@ class TorchEngine:
         for group in self.optimiser.param_groups:
             group["lr"] = rate
         self.optimiser.zero_grad(set_to_none=True)
-        scores = self.model(batch)
+        scores = self._scores(batch)
         loss = nn.functional.cross_entropy(scores, batch.answers, reduction="sum")
         objective = loss if self.config.loss == "sum" else loss / batch.questions
         torch.autograd.backward(objective)
@@ -69,6 +76,13 @@ class TorchEngine:
         self.model.after_update()
         errors = int((scores.argmax(-1) != batch.answers).sum())
         return BatchResult(float(loss.detach()), errors, batch.questions)
+
+    def _scores(self, batch: RaggedBatch) -> Tensor:
+        if self.config.slot_alone == 0 or not isinstance(self.model, EntNet):
+            scores: Tensor = self.model(batch)
+            return scores
+        drawn = torch.rand(batch.questions, 1) < self.config.slot_alone
+        return self.model.answer(batch, drawn & self.model.named_slots(batch.question_words)).scores
 
     @torch.no_grad()
     def predict(self, batch: RaggedBatch) -> tuple[Tensor, float]:
@@ -92,6 +106,12 @@ class TorchEngine:
             slots.setdefault(int(index), {})[name] = value
         groups = self.optimiser.state_dict()["param_groups"]
         self.optimiser.load_state_dict({"state": slots, "param_groups": groups})
+
+
+def _has_named_slots(model: StoryModel) -> bool:
+    if not isinstance(model, EntNet):
+        return False
+    return model.config.keys == "tied" and model.config.output == "words"
 
 
 def choose_engine(model: StoryModel, config: TrainConfig) -> Engine:

@@ -52,6 +52,8 @@ class NativeEngine:
         """None if this engine can train such a network, else why not."""
         if not isinstance(model_config, EntNetConfig):
             return f"it trains EntNet only, not {model_config.kind}"
+        if train_config.slot_alone > 0:
+            return "it has no slots that answer by themselves"
         return why_not(model_config)
 
     def step(self, batch: RaggedBatch, rate: float) -> BatchResult:
