@@ -7,6 +7,7 @@ import json
 import os
 import pty
 import select
+import shutil
 import subprocess
 import sys
 import time
@@ -275,11 +276,13 @@ def test_inspect_counts_places(
     assert "20 stories" in entnet("inspect", tied, *count).output
     assert "tied" in refused("inspect", walking_networks["walks-free"], *count)
     entnet("inspect", tied, *count, "--results", tmp_path)
+    other = shutil.copytree(tied, tmp_path / "another")
+    entnet("inspect", other, *count, "--results", tmp_path)
     kept = report_figures(tmp_path)["table3-places"]
-    assert kept == {"model": Path(tied).name, **got}
+    assert kept == {Path(tied).name: got, "another": got}
     write_report(tmp_path, tmp_path, tmp_path / "README.md", charts=False)
     page = (tmp_path / "RESULTS.md").read_text()
-    assert f"({got['share']:.1%} of all)" in page
+    assert f"| people and things | **{got['share']:.1%}** | **{got['share']:.1%}** |" in page
     assert "| mary | garden |" in page
 
 

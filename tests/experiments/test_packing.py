@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from entnet.cli import app
 from entnet.data.sources import require_babi
 from entnet.errors import EntNetError
-from entnet.experiments.packing import Wanted, pack, run_directory, shipped, wanted
+from entnet.experiments.packing import Wanted, candidates, pack, run_directory, shipped, wanted
 from entnet.experiments.preset import Preset
 from entnet.experiments.results import add_result, results_path
 from entnet.experiments.running import run_one
@@ -63,6 +63,7 @@ def test_the_network_to_look_into_is_chosen_by_its_slots(
     for line in made:
         add_result(results_path(tmp_path / "results", "table3"), line)
     want = Wanted("babi-qa2-tied", "small", 2, ("table3",), by_places=True)
+    assert not candidates(replace(want, variants=("another",)), tmp_path / "results")
     card = pack(want, tmp_path / "results", tmp_path / "runs", data_root, tmp_path / "packed")
     valid = task_stories(small.data, 2, 0.1, data_root).valid
     shares = {

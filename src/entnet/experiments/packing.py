@@ -67,6 +67,8 @@ class Wanted:
     tables: tuple[str, ...]
     by_places: bool = False
     """Chosen by how many slots name the right place in validation stories, not by its answers."""
+    variants: tuple[str, ...] = ()
+    """Only runs of these; none for all of the tables'."""
 
 
 def wanted() -> list[Wanted]:
@@ -83,6 +85,7 @@ def wanted() -> list[Wanted]:
             2,
             ("table3",),
             by_places=True,
+            variants=("alone",),
         ),
         Wanted("babi-joint", "all 20 tasks, 10k", JOINT, ("joint", "best-joint")),
     ]
@@ -92,7 +95,7 @@ def candidates(want: Wanted, results: Path) -> list[Line]:
     """Finished runs that could be shipped."""
     lines = []
     for table in want.tables:
-        variants = {variant.name for variant in load_preset(table).variants}
+        variants = want.variants or {variant.name for variant in load_preset(table).variants}
         for line in read_results(results_path(results, table)):
             if line["task"] == want.task and line["variant"] in variants:
                 lines.append(line)

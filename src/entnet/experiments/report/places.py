@@ -26,38 +26,45 @@ def places_path(results: Path) -> Path:
 def write_places(
     results: Path, model: str, score: dict[str, float], slots: dict[str, tuple[str, list[str]]]
 ) -> Path:
-    """Keep the counts of a network's slots, and for the paper's story each one's true place and words."""
+    """Keep the counts of a network's slots, and for the paper's story each one's true place and words.
+
+    Those of other networks stay.
+    """
     path = places_path(results)
-    kept = {"model": model, "score": score, "slots": slots}
+    kept = {**_read(results), model: {"score": score, "slots": slots}}
     write_atomically(path, json.dumps(kept, indent=1).encode() + b"\n")
     return path
 
 
 def figures(results: Path) -> dict[str, Any]:
-    """For programs: ``{"table3-places": {"share": …, "people": …, …}}``."""
+    """For programs: ``{"table3-places": {MODEL: {"share": …, "people": …, …}, …}}``."""
     kept = _read(results)
-    return {"table3-places": {"model": kept["model"], **kept["score"]}} if kept else {}
+    return {"table3-places": {model: of["score"] for model, of in kept.items()}} if kept else {}
 
 
 def render_markdown(results: Path) -> str:
-    """The paper's story with our slots beside its, and the counts."""
+    """The paper's story with our slots beside its true places, and the counts."""
     kept = _read(results)
     if not kept:
         return ""
-    score, slots = kept["score"], kept["slots"]
-    story = [[name, place, ", ".join(words)] for name, (place, words) in slots.items()]
-    counts = [
-        [label, str(score[kind]), str(score[f"{kind}_right"]), _share(score, kind)]
-        for kind, label in _COUNTED
+    names = [f"`{model}`" for model in kept]
+    places = {name: place for of in kept.values() for name, (place, _) in of["slots"].items()}
+    story = [
+        [name, place, *(", ".join(of["slots"].get(name, ("", ""))[1]) for of in kept.values())]
+        for name, place in places.items()
     ]
+    counts = [
+        [label, *(_right(of["score"], kind) for of in kept.values())] for kind, label in _COUNTED
+    ]
+    together = ["people and things", *(f"**{of['score']['share']:.1%}**" for of in kept.values())]
+    stories = min(of["score"]["stories"] for of in kept.values())
     return "\n".join(
         [
-            f"The words nearest to each slot of `{kept['model']}` after the story of Table 3.\n",
-            markdown_table(["slot", "true place", "nearest words"], story, left=3),
-            f"The same counted over {score['stories']} stories of the official test file of task 2: "
-            "slots whose first word, of all words, is the true place "
-            f"({score['share']:.1%} of all). The paper shows one, with true places.\n",
-            markdown_table(["whose slot", "slots", "right", "share"], counts),
+            "The words nearest to each slot after the story of Table 3.\n",
+            markdown_table(["slot", "true place", *names], story, left=len(names) + 2),
+            f"The same counted over {stories} stories of the official test file of task 2: slots whose "
+            "first word, of all words, is the true place. The paper shows one story, with true places.\n",
+            markdown_table(["whose slot", *names], [*counts, together]),
             "A slot sees the sentences and its own state, never another slot. Of a thing that was taken "
             "up and not yet carried anywhere, no sentence says where it is.\n",
         ]
@@ -66,18 +73,21 @@ def render_markdown(results: Path) -> str:
 
 def summary_rows(results: Path) -> list[list[str]]:
     """For the summary: table, what it is, our share, the paper's."""
-    kept = _read(results)
-    if not kept:
-        return []
-    score = kept["score"]
-    what = (
-        f"slots that name the true place, people and things, {score['stories']} stories of task 2"
-    )
-    return [["`table3`", what, f"{score['share']:.1%}", "one story shown"]]
+    return [
+        [
+            "`table3`",
+            f"slots of `{model}` that name the true place, people and things, "
+            f"{of['score']['stories']} stories of task 2",
+            f"{of['score']['share']:.1%}",
+            "one story shown",
+        ]
+        for model, of in _read(results).items()
+    ]
 
 
-def _share(score: dict[str, float], kind: str) -> str:
-    return f"{score[f'{kind}_right'] / max(score[kind], 1):.1%}"
+def _right(score: dict[str, float], kind: str) -> str:
+    right, known = score[f"{kind}_right"], score[kind]
+    return f"{right} of {known} ({right / max(known, 1):.1%})"
 
 
 def _read(results: Path) -> dict[str, Any]:
