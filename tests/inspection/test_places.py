@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from entnet import EntNet, EntNetError, read_babi
+from entnet.data.sources import require_babi
 from entnet.inspection.places import measure_places, true_places
 from entnet.inspection.trace import EXAMPLE
 from entnet.text import answer_token
@@ -73,3 +74,19 @@ def test_free_keys_have_no_names_to_measure(walking_networks: dict[str, Path]) -
     free = EntNet.from_pretrained(walking_networks["walks-free"])
     with pytest.raises(EntNetError, match="tied"):
         measure_places(free, make_stories(1, seed=1))
+
+
+def test_slots_of_the_shipped_network_name_every_place_of_the_papers_story() -> None:
+    score = measure_places(EntNet.from_pretrained("babi-qa2-tied"), [EXAMPLE])
+    assert (score.people, score.things) == (4, 2)
+    assert (score.people_right, score.things_right) == (4, 2)
+
+
+def test_slots_of_the_shipped_network_name_the_places_of_official_stories(
+    official_data: Path,
+) -> None:
+    stories = read_babi(require_babi("en-10k", 2, "test", official_data))[:200]
+    score = measure_places(EntNet.from_pretrained("babi-qa2-tied"), stories)
+    assert score.people_right / score.people > 0.98
+    assert score.carried_right / score.carried > 0.98
+    assert score.share > 0.9
