@@ -60,7 +60,8 @@ def render_markdown(results: Path) -> str:
     stories = min(of["score"]["stories"] for of in kept.values())
     return "\n".join(
         [
-            "The words nearest to each slot after the story of Table 3.\n",
+            "The words nearest to each slot after the story of Table 3. How these networks were trained: "
+            "[recipes](recipes.md#looking-into-slots).\n",
             markdown_table(["slot", "true place", *names], story, left=len(names) + 2),
             f"The same counted over {stories} stories of the official test file of task 2: slots whose "
             "first word, of all words, is the true place. The paper shows one story, with true places.\n",
