@@ -84,7 +84,7 @@ def test_the_appendix_presets_differ_from_table2_where_they_must() -> None:
     assert (train.batch, train.batch_of, train.rate, train.halve_every) == (32, "stories", 0.01, 25)
 
 
-def test_a_task_overrides_a_variant_which_overrides_the_preset() -> None:
+def test_a_task_overrides_a_variant_unless_that_is_meant_for_it() -> None:
     text = """
         [train]
         rate = 0.01
@@ -93,13 +93,18 @@ def test_a_task_overrides_a_variant_which_overrides_the_preset() -> None:
         [variant.slow.train]
         rate = 0.003
         epochs = 6
+        [variant.meant]
+        like = "slow"
+        tasks = [3]
         [task.3.train]
         epochs = 7
+        batch = 9
     """
     preset = parse_preset("made-up", PAPER + text)
-    slow = preset.variant("slow")
-    assert preset.options("train", slow, 3) == {"rate": 0.003, "epochs": 7, "batch": 8}
+    slow, meant = preset.variant("slow"), preset.variant("meant")
+    assert preset.options("train", slow, 3) == {"rate": 0.003, "epochs": 7, "batch": 9}
     assert preset.options("train", slow, 2) == {"rate": 0.003, "epochs": 6, "batch": 8}
+    assert preset.options("train", meant, 3) == {"rate": 0.003, "epochs": 6, "batch": 9}
 
 
 @pytest.mark.parametrize(

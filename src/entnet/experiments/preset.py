@@ -13,7 +13,8 @@ paper = "EntNet"            # the row of the paper's figures that this stands be
 [task.3.model]              # what one task has different; also [task.3.train]
 [variant.NAME.model]        # settings among which runs are chosen on validation; also .train and seeds
                             # like = "NAME": as that variant, above, but for what is said
-                            # tasks = [3]: run on these, unless it is asked for by name
+                            # tasks = [3]: run on these, unless it is asked for by name; on these its
+                            # settings have the last word, elsewhere those of the task
 """
 
 from __future__ import annotations
@@ -64,10 +65,16 @@ class Preset:
     variants: tuple[Variant, ...]
 
     def options(self, part: str, variant: Variant, task: int) -> Options:
-        """Options of a run: the preset's, changed by its variant, changed by its task."""
+        """Options of a run: the preset's, changed by its variant, changed by its task.
+
+        What a variant that is meant for the task says comes last.
+        """
         common: Options = self.model if part == "model" else self.train
         of_variant = variant.model if part == "model" else variant.train
-        return {**common, **of_variant, **self.task_options.get(task, {}).get(part, {})}
+        of_task = self.task_options.get(task, {}).get(part, {})
+        if task in variant.tasks:
+            return {**common, **of_task, **of_variant}
+        return {**common, **of_variant, **of_task}
 
     def variant(self, name: str) -> Variant:
         for variant in self.variants:
