@@ -65,11 +65,11 @@ class Readout(nn.Module):
             scores = attend(question, states)
             return Reading(scores, scores.softmax(-1))
         slope = self.slopes(shared_slope)
-        left = None if alone is None else alone.any(-1, keepdim=True)  # (Q, 1)
         q = question
         for _ in range(self.hops):
             scores = attend(q, states)
-            if alone is not None and left is not None:
+            if alone is not None:
+                left = alone.any(-1, keepdim=True)  # (Q, 1)
                 scores = scores.masked_fill(left & ~alone, -torch.inf)
                 q = q.masked_fill(left, 0.0)
             p = scores.softmax(-1)
