@@ -273,6 +273,9 @@ class TrainConfig(Config):
     never."""
     stop_after_best: int = 0
     """End early once so many epochs have passed since the best on validation; 0 for never."""
+    give_up_at: int = 0
+    """End with this epoch if validation error, in percent, is above ``give_up_above`` then; 0 for never."""
+    give_up_above: float = 100.0
     select: Literal["best", "last"] = "best"
     """Which epoch's network is kept: best on validation, or the last (authors' code)."""
     validation: float = 0.1

@@ -48,15 +48,23 @@ def test_long_settings_make_short_directories(tmp_path: Path) -> None:
 
 def test_table2_has_the_papers_settings() -> None:
     preset = load_preset("table2")
-    variant, questions, authors, stories, whole, draws = preset.variants
+    variant, questions, authors, stories, whole, draws, many, sifted = preset.variants
+    ends = {"stop_after_learnt": 15}
     for single in (questions, authors):
         changed = preset.options("train", single, 1)
         assert changed == {**preset.options("train", variant, 1), "draw": "question"}
-    for ones in (questions, whole):
+    for more, task in (
+        (many, 19),
+        (sifted, 3),
+    ):  # they end sooner, and are like `questions` otherwise
+        changed = preset.options("train", more, task)
+        for rule in ("stop_after_best", "give_up_at", "give_up_above"):
+            changed.pop(rule, None)
+        assert changed == {**preset.options("train", questions, task), **ends}
+    for ones in (questions, whole, many, sifted):
         assert preset.options("model", ones, 1) == preset.options("model", variant, 1)
     changed = preset.options("train", stories, 1)
     assert changed == {**preset.options("train", variant, 1), "batch_of": "stories"}
-    ends = {"stop_after_learnt": 15}
     assert preset.options("train", whole, 1) == {**changed, **ends}
     changed = preset.options("train", draws, 1)
     assert changed == {**preset.options("train", authors, 1), "epoch": "draws", **ends}

@@ -95,3 +95,21 @@ def test_ends_once_the_best_is_long_ago() -> None:
         ended.append(progress.finished(config, epoch))
     assert ended == [False, False, False, False, True]
     assert not progress.finished(TrainConfig(), 5)
+
+
+def test_gives_up_where_validation_is_behind_at_the_set_epoch() -> None:
+    config = TrainConfig(give_up_at=2, give_up_above=20.0)
+
+    def ended(*percents: float) -> list[bool]:
+        progress, out = Progress(), []
+        for epoch, percent in enumerate(percents, start=1):
+            progress.record(config, epoch, round(percent), 1.0, error_percent=percent)
+            out.append(progress.finished(config, epoch))
+        return out
+
+    assert ended(50.0, 20.5) == [False, True]
+    assert ended(50.0, 20.0, 60.0) == [False, False, False]
+    behind = Progress()
+    behind.record(config, 2, 21, 1.0, error_percent=21.0)
+    assert Progress(**behind.to_dict()).finished(config, 2)
+    assert not Progress().finished(TrainConfig(), 2)

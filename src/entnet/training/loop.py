@@ -156,7 +156,9 @@ class Run:
         trained = time.perf_counter()
         valid = score(self.engine, self.valid_entries)
         learnt = errors == 0 and bool(often.all())
-        if self.progress.record(self.config, epoch, valid.errors, valid.loss, learnt):
+        if self.progress.record(
+            self.config, epoch, valid.errors, valid.loss, learnt, valid.error_percent
+        ):
             self.best = self._weights()
         self.done = epoch
         self.seconds += time.perf_counter() - started

@@ -29,12 +29,19 @@ class Progress:
     """Epochs in a row, up to now, with validation error 0."""
     learnt_epochs: int = 0
     """Epochs in a row, up to now, without an error in training."""
+    given_up: bool = False
     plateau_halvings: int = 0
     waited_since: int = 0
     """The epoch from which a plateau is measured."""
 
     def record(
-        self, config: TrainConfig, epoch: int, errors: int, loss: float, learnt: bool = False
+        self,
+        config: TrainConfig,
+        epoch: int,
+        errors: int,
+        loss: float,
+        learnt: bool = False,
+        error_percent: float = 0.0,
     ) -> bool:
         """Take in an epoch's validation result, and whether all of training went without an error.
 
@@ -49,6 +56,7 @@ class Progress:
             self.waited_since = epoch
         self.zero_epochs = self.zero_epochs + 1 if errors == 0 else 0
         self.learnt_epochs = self.learnt_epochs + 1 if learnt else 0
+        self.given_up |= epoch == config.give_up_at and error_percent > config.give_up_above
         return better
 
     def rate(self, config: TrainConfig, epoch: int) -> float:
@@ -62,11 +70,11 @@ class Progress:
         return config.rate * 0.5 ** halvings(config, epoch - config.warmup)
 
     def finished(self, config: TrainConfig, epoch: int) -> bool:
-        """No epoch after this one: all done, errors 0 for long enough, or no gain for too long."""
+        """No epoch after this one: all done, errors 0 for long enough, no gain for too long, or given up."""
         solved = 0 < config.stop_after_zero <= self.zero_epochs
         learnt = 0 < config.stop_after_learnt <= self.learnt_epochs
         stuck = 0 < config.stop_after_best <= epoch - self.best_epoch
-        return epoch >= config.epochs or solved or learnt or stuck
+        return epoch >= config.epochs or solved or learnt or stuck or self.given_up
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
