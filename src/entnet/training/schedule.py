@@ -70,7 +70,7 @@ class Progress:
         return config.rate * 0.5 ** halvings(config, epoch - config.warmup)
 
     def finished(self, config: TrainConfig, epoch: int) -> bool:
-        """No epoch after this one: all done, errors 0 for long enough, no gain for too long, or given up."""
+        """No epoch after this one: all done, errors 0 for long enough, no gain for too long, given up."""
         solved = 0 < config.stop_after_zero <= self.zero_epochs
         learnt = 0 < config.stop_after_learnt <= self.learnt_epochs
         stuck = 0 < config.stop_after_best <= epoch - self.best_epoch
