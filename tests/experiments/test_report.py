@@ -146,6 +146,7 @@ def test_the_report_command_writes_page_and_summary(results: Path, tmp_path: Pat
     assert "## table2: bAbI 10k" in page
     assert "`entnet reproduce joint`" in page
     assert "Behind the paper's figure: task 19." in page
+    assert "The paper gives its mean to a tenth; that of its figures is 0.54." in page
     assert "world model" not in page
     assert "| `table2` |" in readme.read_text()
 

@@ -27,6 +27,11 @@ class PaperColumn:
     mean_deviation: float | None = None
     failed_deviation: float | None = None
 
+    @property
+    def mean_of_tasks(self) -> float:
+        """The mean of the tasks' errors, which the paper gives to a tenth."""
+        return round(fmean(self.errors.values()), 2)
+
     def of(self, tasks: Collection[int]) -> PaperColumn:
         """The same for some of the tasks, so that means and failures count those alone."""
         if set(tasks) == set(self.errors):

@@ -100,6 +100,9 @@ def section(table: TableFigures, images: Sequence[str]) -> str:
         f"`entnet reproduce {preset.name}`\n",
         task_table(table),
     ]
+    exact = table.paper.mean_of_tasks
+    if exact != table.paper.mean:
+        parts.append(f"The paper gives its mean to a tenth; that of its figures is {exact:.2f}.\n")
     if preset.joint:
         parts.append(_over_seeds(table))
     generated = sorted({line["task"] for line in table.lines if line["train_data"] == "generated"})
