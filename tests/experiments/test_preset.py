@@ -60,10 +60,8 @@ def test_table2_has_the_papers_settings() -> None:
     assert preset.options("train", whole, 1) == {**changed, **ends}
     changed = preset.options("train", draws, 1)
     assert changed == {**preset.options("train", authors, 1), "epoch": "draws", **ends}
-    for more, single, task in (
-        (many, questions, 19),
-        *((v, draws, 3) for v in sifted),
-    ):  # they only end sooner
+    only_sooner = [(many, questions, 19), *((more, draws, 3) for more in sifted)]
+    for more, single, task in only_sooner:
         changed = preset.options("train", more, task)
         for rule in ("stop_after_best", "give_up_at", "give_up_above"):
             changed.pop(rule, None)

@@ -22,7 +22,7 @@ otherwise.
 - **ours**: the run with the lowest validation error (then loss) of all runs of the task, at its best
   validation epoch. The test file plays no part in the choice.
 - **last epoch**: the same, but runs are compared and scored at their last epoch, as the authors do.
-- **mean ± sd**: over all runs, at their best validation epochs.
+- **mean ± sd**: over all runs, at their best validation epochs; runs that were given up early count too.
 - **failed**: tasks with more than 5% error.
 - **bold**: better than the paper's EntNet, or equal to it.
 - Task 3 of the 10k set: where a line of results says `"train_data": "generated"`, training was on 9,000
