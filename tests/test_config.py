@@ -37,6 +37,8 @@ def test_impossible_networks(values: dict[str, Any], message: str) -> None:
     [
         ({"epochs": 0}, "epochs is 0"),
         ({"rate": 0}, "rate is 0"),
+        ({"give_up": ("12",)}, "give_up has .12., but must be such as .12 14.0."),
+        ({"give_up": ("12 soon",)}, "give_up has .12 soon."),
         ({"rate": "fast"}, "rate is 'fast', but must be float"),
         ({"clip": -1.0}, "clip is -1.0"),
         ({"validation": 1.0}, "validation is a share"),

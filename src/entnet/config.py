@@ -273,9 +273,9 @@ class TrainConfig(Config):
     never."""
     stop_after_best: int = 0
     """End early once so many epochs have passed since the best on validation; 0 for never."""
-    give_up_at: int = 0
-    """End with this epoch if validation error, in percent, is above ``give_up_above`` then; 0 for never."""
-    give_up_above: float = 100.0
+    give_up: tuple[str, ...] = ()
+    """"12 14.0": end with epoch 12 if validation error, in percent, is above 14 then; a second text adds
+    another such point."""
     select: Literal["best", "last"] = "best"
     """Which epoch's network is kept: best on validation, or the last (authors' code)."""
     validation: float = 0.1
@@ -292,6 +292,7 @@ class TrainConfig(Config):
             self.require(value >= 1, f"{name} is {value}, but must be at least 1")
         self.require(self.rate > 0, f"rate is {self.rate}, but must be above 0")
         self.require(self.clip >= 0, f"clip is {self.clip}, but must not be negative")
+        self.give_up_bounds()
         self.require(0 <= self.slot_alone <= 1, "slot_alone is a share of the questions, in [0, 1]")
         self.require(0 <= self.validation < 1, "validation is a share of the questions, in [0, 1)")
         self.require(
@@ -301,3 +302,14 @@ class TrainConfig(Config):
             self.exchange_where_until is None or bool(self.exchange_where),
             "exchange_where_until ends the limit of exchange_where, but there is none",
         )
+
+    def give_up_bounds(self) -> dict[int, float]:
+        """Epochs at which a run may be given up, each with the largest error, in percent, that goes on."""
+        bounds = {}
+        for text in self.give_up:
+            try:
+                epoch, bound = text.split()
+                bounds[int(epoch)] = float(bound)
+            except ValueError:
+                self.require(False, f'give_up has {text!r}, but must be such as "12 14.0"')
+        return bounds

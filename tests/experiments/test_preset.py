@@ -63,7 +63,7 @@ def test_table2_has_the_papers_settings() -> None:
     only_sooner = [(many, questions, 19), *((more, draws, 3) for more in sifted)]
     for more, single, task in only_sooner:
         changed = preset.options("train", more, task)
-        for rule in ("stop_after_best", "give_up_at", "give_up_above"):
+        for rule in ("stop_after_best", "give_up"):
             changed.pop(rule, None)
         assert changed == {**preset.options("train", single, task), **ends}
     for random in (authors, stories, draws, *sifted):

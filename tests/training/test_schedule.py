@@ -97,8 +97,8 @@ def test_ends_once_the_best_is_long_ago() -> None:
     assert not progress.finished(TrainConfig(), 5)
 
 
-def test_gives_up_where_validation_is_behind_at_the_set_epoch() -> None:
-    config = TrainConfig(give_up_at=2, give_up_above=20.0)
+def test_gives_up_where_validation_is_behind_at_a_set_epoch() -> None:
+    config = TrainConfig(give_up=("2 20.0", "4 10"))
 
     def ended(*percents: float) -> list[bool]:
         progress, out = Progress(), []
@@ -108,7 +108,8 @@ def test_gives_up_where_validation_is_behind_at_the_set_epoch() -> None:
         return out
 
     assert ended(50.0, 20.5) == [False, True]
-    assert ended(50.0, 20.0, 60.0) == [False, False, False]
+    assert ended(50.0, 20.0, 60.0, 10.0, 60.0) == [False] * 5
+    assert ended(50.0, 20.0, 10.0, 10.5) == [False, False, False, True]
     behind = Progress()
     behind.record(config, 2, 21, 1.0, error_percent=21.0)
     assert Progress(**behind.to_dict()).finished(config, 2)

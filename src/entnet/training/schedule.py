@@ -56,7 +56,7 @@ class Progress:
             self.waited_since = epoch
         self.zero_epochs = self.zero_epochs + 1 if errors == 0 else 0
         self.learnt_epochs = self.learnt_epochs + 1 if learnt else 0
-        self.given_up |= epoch == config.give_up_at and error_percent > config.give_up_above
+        self.given_up |= error_percent > config.give_up_bounds().get(epoch, 100.0)
         return better
 
     def rate(self, config: TrainConfig, epoch: int) -> float:
