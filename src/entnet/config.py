@@ -292,7 +292,7 @@ class TrainConfig(Config):
             self.require(value >= 1, f"{name} is {value}, but must be at least 1")
         self.require(self.rate > 0, f"rate is {self.rate}, but must be above 0")
         self.require(self.clip >= 0, f"clip is {self.clip}, but must not be negative")
-        self.give_up_bounds()
+        self.give_up_bounds()  # fails where one of its texts is not such a point
         self.require(0 <= self.slot_alone <= 1, "slot_alone is a share of the questions, in [0, 1]")
         self.require(0 <= self.validation < 1, "validation is a share of the questions, in [0, 1)")
         self.require(
@@ -310,6 +310,8 @@ class TrainConfig(Config):
             try:
                 epoch, bound = text.split()
                 bounds[int(epoch)] = float(bound)
-            except ValueError:
-                self.require(False, f'give_up has {text!r}, but must be such as "12 14.0"')
+            except ValueError as error:
+                raise ConfigError(
+                    f'TrainConfig: give_up has {text!r}, but must be such as "12 14.0"'
+                ) from error
         return bounds
