@@ -39,6 +39,7 @@ def test_impossible_networks(values: dict[str, Any], message: str) -> None:
         ({"rate": 0}, "rate is 0"),
         ({"give_up": ("12",)}, "give_up has .12., but must be such as .12 14.0."),
         ({"give_up": ("12 soon",)}, "give_up has .12 soon."),
+        ({"give_up": ("12 test 14.0",)}, "give_up has .12 test 14.0."),
         ({"rate": "fast"}, "rate is 'fast', but must be float"),
         ({"clip": -1.0}, "clip is -1.0"),
         ({"validation": 1.0}, "validation is a share"),

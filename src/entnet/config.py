@@ -274,8 +274,8 @@ class TrainConfig(Config):
     stop_after_best: int = 0
     """End early once so many epochs have passed since the best on validation; 0 for never."""
     give_up: tuple[str, ...] = ()
-    """"12 14.0": end with epoch 12 if validation error, in percent, is above 14 then; a second text adds
-    another such point."""
+    """"12 14.0": end with epoch 12 if validation error, in percent, is above 14 then; "34 training 49.5"
+    says the same of training error; a second text adds another such point."""
     select: Literal["best", "last"] = "best"
     """Which epoch's network is kept: best on validation, or the last (authors' code)."""
     validation: float = 0.1
@@ -303,15 +303,17 @@ class TrainConfig(Config):
             "exchange_where_until ends the limit of exchange_where, but there is none",
         )
 
-    def give_up_bounds(self) -> dict[int, float]:
-        """Epochs at which a run may be given up, each with the largest error, in percent, that goes on."""
+    def give_up_bounds(self) -> dict[tuple[int, str], float]:
+        """(epoch, "validation" or "training"): the largest error, in percent, with which a run goes on."""
         bounds = {}
         for text in self.give_up:
             try:
-                epoch, bound = text.split()
-                bounds[int(epoch)] = float(bound)
+                epoch, *kind, bound = text.split()
+                if kind not in ([], ["training"]):
+                    raise ValueError(kind)
+                bounds[int(epoch), kind[0] if kind else "validation"] = float(bound)
             except ValueError as error:
                 raise ConfigError(
-                    f'TrainConfig: give_up has {text!r}, but must be such as "12 14.0"'
+                    f'TrainConfig: give_up has {text!r}, but must be such as "12 14.0" or "9 training 30"'
                 ) from error
         return bounds

@@ -225,3 +225,14 @@ def test_a_run_ends_once_it_makes_no_error_in_training(
     assert clean[-3:] == [True] * 3
     # Not by what the beginning, which leaves stories out, has learnt.
     assert not any(all(clean[end - 3 : end]) for end in range(8, len(clean)))
+
+
+@pytest.mark.parametrize("kind", ["train_error", "valid_error"])
+def test_a_run_that_is_behind_is_given_up(tmp_path: Path, stories: list[Story], kind: str) -> None:
+    make(tmp_path / "whole", stories).train()
+    lines = (tmp_path / "whole" / "metrics.jsonl").read_text().splitlines()
+    error = json.loads(lines[1])[kind]
+    point = "2 training" if kind == "train_error" else "2"
+    level = make(tmp_path / "level", stories, give_up=(f"{point} {error}",)).train()
+    behind = make(tmp_path / "behind", stories, give_up=(f"{point} {error - 0.1}",)).train()
+    assert (level["epochs"], behind["epochs"]) == (4, 2)

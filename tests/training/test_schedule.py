@@ -103,7 +103,7 @@ def test_gives_up_where_validation_is_behind_at_a_set_epoch() -> None:
     def ended(*percents: float) -> list[bool]:
         progress, out = Progress(), []
         for epoch, percent in enumerate(percents, start=1):
-            progress.record(config, epoch, round(percent), 1.0, error_percent=percent)
+            progress.record(config, epoch, round(percent), 1.0, percent={"validation": percent})
             out.append(progress.finished(config, epoch))
         return out
 
@@ -111,6 +111,19 @@ def test_gives_up_where_validation_is_behind_at_a_set_epoch() -> None:
     assert ended(50.0, 20.0, 60.0, 10.0, 60.0) == [False] * 5
     assert ended(50.0, 20.0, 10.0, 10.5) == [False, False, False, True]
     behind = Progress()
-    behind.record(config, 2, 21, 1.0, error_percent=21.0)
+    behind.record(config, 2, 21, 1.0, percent={"validation": 21.0})
     assert Progress(**behind.to_dict()).finished(config, 2)
     assert not Progress().finished(TrainConfig(), 2)
+
+
+def test_gives_up_where_training_is_behind_too() -> None:
+    config = TrainConfig(give_up=("2 training 40.0", "2 20.0"))
+
+    def ended(training: float, validation: float) -> bool:
+        progress = Progress()
+        progress.record(config, 2, 1, 1.0, percent={"training": training, "validation": validation})
+        return progress.finished(config, 2)
+
+    assert not ended(40.0, 20.0)
+    assert ended(40.5, 20.0)
+    assert ended(40.0, 20.5)

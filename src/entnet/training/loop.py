@@ -156,9 +156,9 @@ class Run:
         trained = time.perf_counter()
         valid = score(self.engine, self.valid_entries)
         learnt = errors == 0 and bool(often.all())
-        if self.progress.record(
-            self.config, epoch, valid.errors, valid.loss, learnt, valid.error_percent
-        ):
+        train_error = 100 * errors / questions
+        percent = {"validation": valid.error_percent, "training": train_error}
+        if self.progress.record(self.config, epoch, valid.errors, valid.loss, learnt, percent):
             self.best = self._weights()
         self.done = epoch
         self.seconds += time.perf_counter() - started
@@ -166,7 +166,7 @@ class Run:
             epoch,
             rate,
             loss / questions,
-            100 * errors / questions,
+            train_error,
             valid.loss,
             valid.error_percent,
             sentences / (trained - started),

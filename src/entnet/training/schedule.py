@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -41,11 +42,12 @@ class Progress:
         errors: int,
         loss: float,
         learnt: bool = False,
-        error_percent: float = 0.0,
+        percent: Mapping[str, float] | None = None,
     ) -> bool:
         """Take in an epoch's validation result, and whether all of training went without an error.
 
-        True if it is the best so far.
+        ``percent`` has the errors in percent, of "validation" and "training", by which a run may be given
+        up. True if it is the best so far.
         """
         better = self.best_epoch == 0 or (errors, loss) < (self.best_errors, self.best_loss)
         if better:
@@ -56,7 +58,9 @@ class Progress:
             self.waited_since = epoch
         self.zero_epochs = self.zero_epochs + 1 if errors == 0 else 0
         self.learnt_epochs = self.learnt_epochs + 1 if learnt else 0
-        self.given_up |= error_percent > config.give_up_bounds().get(epoch, 100.0)
+        bounds = config.give_up_bounds()
+        for kind, error in (percent or {}).items():
+            self.given_up |= error > bounds.get((epoch, kind), 100.0)
         return better
 
     def rate(self, config: TrainConfig, epoch: int) -> float:
