@@ -12,7 +12,7 @@ from entnet.data.babi import read_babi
 from entnet.data.sources import find_babi
 from entnet.data.story import story_words
 from entnet.errors import EntNetError
-from entnet.experiments.entities import ENTITIES, entities_of
+from entnet.experiments.entities import AUTHORS, ENTITIES, entities_of
 from entnet.experiments.paper import paper_column
 from entnet.experiments.preset import load_preset, parse_preset, preset_names
 from entnet.experiments.report.figures import TABLES
@@ -120,6 +120,8 @@ def test_a_task_overrides_a_variant_unless_that_is_meant_for_it() -> None:
         ("[variant.a]\nrate = 1", "variant a: unknown: rate"),
         ("[task.3]\nwidth = 1", "task 3: unknown: width"),
         ("title = ", "not TOML"),
+        ('tied = "paper"', "tied is 'paper', but must be"),
+        ('[variant.a]\ntied = "paper"', "variant a: tied is 'paper', but must be"),
         ("tasks = [1, 2]\n[variant.a]\ntasks = [2, 3]", "variant a: no task 3 in this preset"),
     ],
 )
@@ -153,12 +155,31 @@ def test_entities_are_lower_case_and_named_once() -> None:
     assert entities_of(Vocab.build({"mary", "went", "kitchen", "north"})) == ("mary", "kitchen")
 
 
+def test_the_authors_list_of_entities_is_another() -> None:
+    vocab = Vocab.build({"yellow", "tired", "square", "school", "mary", "went"})
+    assert entities_of(vocab, "authors") == ("mary", "tired", "yellow", "yellow")
+    preset = load_preset("tied")
+    tied = {variant.name: preset.tied_in(variant) for variant in preset.variants}
+    assert tied == {"paper": True, "questions": True, "authors": "authors"}
+
+
 def test_every_official_task_has_entities(official_data: object) -> None:
     for task in range(1, 21):
         path = find_babi("en", task, "train", str(official_data))
         assert path is not None
-        found = entities_of(Vocab.build(story_words(read_babi(path))))
-        assert 2 <= len(found) <= 30, (task, found)
+        vocab = Vocab.build(story_words(read_babi(path)))
+        for tied in (True, "authors"):
+            found = entities_of(vocab, tied)
+            assert 2 <= len(found) <= 30, (task, tied, found)
+
+
+def test_every_word_of_the_authors_list_is_one_of_the_official_files(official_data: object) -> None:
+    words: set[str] = set()
+    for task in range(1, 21):
+        path = find_babi("en", task, "train", str(official_data))
+        assert path is not None
+        words |= story_words(read_babi(path))
+    assert set(AUTHORS) <= words
 
 
 def test_a_variant_can_be_like_one_before_it() -> None:

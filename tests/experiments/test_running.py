@@ -76,6 +76,12 @@ def test_tied_keys_stand_for_the_entities(small: Preset, tmp_path: Path, data_ro
     network = EntNet.from_pretrained(Path(spec.directory) / "model")
     assert network.config.key_words == ("daniel", "john", "mary", "garden", "kitchen")
     assert network.config.slots == 5
+    (spec,) = specs_of(
+        replace(small, tied="authors"), tmp_path / "2", [1], [1], data_root=data_root
+    )
+    run_one(spec)
+    network = EntNet.from_pretrained(Path(spec.directory) / "model")
+    assert network.config.key_words == ("kitchen", "garden", "john", "mary", "daniel")
 
 
 def test_a_directory_of_other_settings_is_outdated(

@@ -5,13 +5,15 @@ data = "en-10k"             # the official set: en (1k) or en-10k
 joint = false               # one network for all tasks at once
 seeds = 10                  # at most, of each variant
 stop_at_zero = true         # no further seeds for a task once a run ends with validation error 0
-tied = false                # keys tied to the entities in a task's vocabulary
+tied = false                # true: keys tied to the entities in a task's vocabulary; "authors": to those
+                            # that the authors' code has a list of
 paper = "EntNet"            # the row of the paper's figures that this stands beside
 
 [model]                     # options of the network, as in `entnet train --set`
 [train]                     # options of its training
 [task.3.model]              # what one task has different; also [task.3.train]
 [variant.NAME.model]        # settings among which runs are chosen on validation; also .train and seeds
+                            # tied, as above, for this variant alone
                             # like = "NAME": as that variant, above, but for what is said
                             # tasks = [3]: run on these, unless it is asked for by name; on these its
                             # settings have the last word, elsewhere those of the task
@@ -26,6 +28,7 @@ from typing import Any
 
 from entnet.config import TrainConfig
 from entnet.errors import EntNetError
+from entnet.experiments.entities import LISTS, Tied
 from entnet.models import model_class
 
 Options = dict[str, Any]
@@ -43,6 +46,8 @@ class Variant:
     train: Options = field(default_factory=dict)
     tasks: tuple[int, ...] = ()
     """Those that it is meant for; none for all of the preset's."""
+    tied: Tied | None = None
+    """As the preset's; None if it is the same."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +60,7 @@ class Preset:
     joint: bool
     seeds: int
     stop_at_zero: bool
-    tied: bool
+    tied: Tied
     paper: tuple[str, str]
     kind: str
     tasks: tuple[int, ...]
@@ -75,6 +80,10 @@ class Preset:
         if task in variant.tasks:
             return {**common, **of_task, **of_variant}
         return {**common, **of_variant, **of_task}
+
+    def tied_in(self, variant: Variant) -> Tied:
+        """What a variant's keys are tied to."""
+        return self.tied if variant.tied is None else variant.tied
 
     def variant(self, name: str) -> Variant:
         for variant in self.variants:
@@ -145,6 +154,7 @@ def _variants(name: str, tables: dict[str, Any], seeds: int) -> tuple[Variant, .
             {**basis.model, **values.pop("model", {})},
             {**basis.train, **values.pop("train", {})},
             tuple(values.pop("tasks", basis.tasks)),
+            values.pop("tied", basis.tied),
         )
         _refuse_unknown(f"{name}, variant {variant}", values)
     return tuple(variants.values()) or (Variant("paper", seeds),)
@@ -175,6 +185,11 @@ def _check(preset: Preset) -> None:
         if strange:
             raise EntNetError(
                 f"preset {preset.name}, variant {variant.name}: no task {min(strange)} in this preset"
+            )
+        if preset.tied_in(variant) not in LISTS:
+            raise EntNetError(
+                f"preset {preset.name}, variant {variant.name}: tied is {preset.tied_in(variant)!r}, "
+                'but must be false, true or "authors"'
             )
         for task in preset.tasks:
             TrainConfig.from_dict(preset.options("train", variant, task))

@@ -101,7 +101,7 @@ def _train(
 def _model_options(spec: RunSpec, vocab: Vocab) -> Options:
     if not spec.tied:
         return spec.model
-    entities = entities_of(vocab)
+    entities = entities_of(vocab, spec.tied)
     return {**spec.model, "keys": "tied", "key_words": entities, "slots": len(entities)}
 
 

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
 
+from entnet.experiments.entities import Tied
 from entnet.experiments.preset import Options, Preset
 
 LONGEST_NAME = 120
@@ -31,7 +32,7 @@ class RunSpec:
     seed: int
     data: str
     kind: str
-    tied: bool
+    tied: Tied
     model: Options
     train: Options
     tasks: tuple[int, ...]
@@ -115,7 +116,7 @@ def specs_of(
                         seed,
                         preset.data,
                         preset.kind,
-                        preset.tied,
+                        preset.tied_in(variant),
                         preset.options("model", variant, task) | (model or {}),
                         {k: v for k, v in options.items() if k != "seed"},
                         trained if preset.joint else (task,),
