@@ -130,6 +130,18 @@ def test_slips_in_a_preset_are_named(text: str, complaint: str) -> None:
         parse_preset("made-up", PAPER + text)
 
 
+def test_with_a_bag_of_words_nothing_but_the_rate_of_induction_is_ours() -> None:
+    """docs/recipes.md rests on it: between unsolved (bow) and solved (best-bow) lies the rate alone."""
+    paper, ours = load_preset("bow"), load_preset("best-bow")
+    as_it_is = paper.variant("paper")
+    for name, rate in {"small": 0.001, "rate-002": 0.002, "rate-003": 0.003}.items():
+        variant = ours.variant(name)
+        assert variant.tasks == (16,)
+        assert ours.options("model", variant, 16) == paper.options("model", as_it_is, 16)
+        changed = {**paper.options("train", as_it_is, 16), "rate": rate}
+        assert ours.options("train", variant, 16) == changed
+
+
 def test_a_preset_names_its_column_of_the_paper() -> None:
     with pytest.raises(EntNetError, match="paper must be a table and a column"):
         parse_preset("made-up", 'paper = "table2"')
