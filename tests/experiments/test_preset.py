@@ -130,7 +130,7 @@ def test_slips_in_a_preset_are_named(text: str, complaint: str) -> None:
         parse_preset("made-up", PAPER + text)
 
 
-def test_with_a_bag_of_words_nothing_but_the_rate_of_induction_is_ours() -> None:
+def test_induction_with_a_bag_of_words_differs_from_the_paper_in_its_rate_alone() -> None:
     """docs/recipes.md rests on it: between unsolved (bow) and solved (best-bow) lies the rate alone."""
     paper, ours = load_preset("bow"), load_preset("best-bow")
     as_it_is = paper.variant("paper")
