@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
@@ -14,14 +14,14 @@ from entnet.cli.common import JsonOption, console, print_json, warn
 from entnet.config import TrainConfig
 from entnet.data.cbt import read_cbt
 from entnet.data.reading import read_stories
-from entnet.data.story import Corpus
+from entnet.data.story import Corpus, Story
 from entnet.errors import EntNetError
 from entnet.models import StoryModel
 from entnet.models.cbt.reader import WindowScorer, reads_windows
 from entnet.models.cbt.scorer import accuracy, answers_of
 from entnet.text import answer_token
 from entnet.training.engine import choose_engine
-from entnet.training.evaluate import score
+from entnet.training.evaluate import Score, score
 
 
 @dataclass(frozen=True)
@@ -118,8 +118,25 @@ def _candidates(network: StoryModel, file: Path) -> tuple[dict[str, Any], list[A
 def _stories(
     network: StoryModel, file: Path, strict: bool
 ) -> tuple[dict[str, Any], list[Answered]]:
-    config = network.config
     stories = read_stories(file)
+    result, got = score_stories(network, stories, file, strict)
+    asked = [(story, question) for story in stories for question in story.questions]
+    return result, [
+        Answered(
+            story.sentences[: question.after],
+            question.text,
+            answer_token(question.answer, network.config.lowercase),
+            network.vocab.words[said],
+        )
+        for (story, question), said in zip(asked, got.predictions.tolist(), strict=True)
+    ]
+
+
+def score_stories(
+    network: StoryModel, stories: Sequence[Story], file: Path, strict: bool = False
+) -> tuple[dict[str, Any], Score]:
+    """Errors and loss on the stories of a file, as `--json` prints them, and the answers."""
+    config = network.config
     try:
         corpus = Corpus.encode(stories, network.vocab, config.sentence_length, config.lowercase)
     except ValueError as error:
@@ -129,8 +146,7 @@ def _stories(
         if strict:
             raise EntNetError(f"{file}: words that this network does not know: {names}")
         warn(f"words that this network does not know, read as unknown: {names}")
-    engine = choose_engine(network, TrainConfig())
-    got = score(engine, corpus.entries("story", config.memory_limit))
+    got = score(choose_engine(network, TrainConfig()), corpus.entries("story", config.memory_limit))
     result: dict[str, Any] = {
         "questions": got.questions,
         "errors": got.errors,
@@ -138,13 +154,4 @@ def _stories(
         "loss": round(got.loss, 6),
         "unknown_words": corpus.unknown_words,
     }
-    asked = [(story, question) for story in stories for question in story.questions]
-    return result, [
-        Answered(
-            story.sentences[: question.after],
-            question.text,
-            answer_token(question.answer, config.lowercase),
-            network.vocab.words[said],
-        )
-        for (story, question), said in zip(asked, got.predictions.tolist(), strict=True)
-    ]
+    return result, got
