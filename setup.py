@@ -10,6 +10,7 @@ import platform
 from pathlib import Path
 
 from setuptools import Extension, setup
+from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_ext import build_ext
 
 COMMON = ["-O3", "-g0", "-std=c++17", "-fvisibility=hidden", "-fno-math-errno"]
@@ -33,7 +34,7 @@ class BuildKernel(build_ext):
 
     def build_extension(self, ext: Extension) -> None:
         out = Path(self.get_ext_fullpath(ext.name))
-        sources = ["native/library.cpp", "native/plan.cpp", "native/pool.cpp", "native/cbt.cpp"]
+        sources = ["native/library.cpp", "native/plan.cpp", "native/pool.cpp", "native/running.cpp"]
         objects = self._compile(sources, [])
         for name, flags in KERNELS.items():
             objects += self._compile(
@@ -56,9 +57,16 @@ class BuildKernel(build_ext):
         return found
 
 
+class AnyPython(bdist_wheel):
+    """The kernel is called through ctypes, so a wheel is for one kind of machine and every Python 3."""
+
+    def get_tag(self) -> tuple[str, str, str]:
+        return ("py3", "none", super().get_tag()[2])
+
+
 setup(
     ext_modules=[
         Extension("entnet.ops._kernel", ["native/kernel.cpp"], language="c++", optional=True)
     ],
-    cmdclass={"build_ext": BuildKernel},
+    cmdclass={"build_ext": BuildKernel, "bdist_wheel": AnyPython},
 )

@@ -134,7 +134,7 @@ static Touched collect(const StoryCall& call, float* out) {
 }
 
 static bool has_own_keys(const EntnetModel& model, const EntnetBatch& batch) {
-  return model.keys < 0 && (batch.story_keys || batch.keep);
+  return model.keys < 0 && (batch.story_keys || batch.keep || model.entity);
 }
 
 static void total(const StoryCall& call, EntnetResult* result) {
@@ -159,6 +159,7 @@ static void train(const EntnetModel* model, const EntnetBatch* batch, const Entn
   watch.lap(times.pack);
   call.training = true;
   call.loss_scale = change->mean_loss ? 1.0f / (float)batch->questions : 1.0f;
+  call.penalty = (float)change->gate_penalty * call.loss_scale;
   call.predictions = nullptr;
   keep_embeddings(space, call.net, plan->threads);
   ++space->now;
@@ -178,7 +179,8 @@ static void evaluate(const EntnetModel* model, const EntnetBatch* batch, const P
   call.model = model, call.batch = batch, call.plan = plan, call.space = space;
   call.net = pack_network(*model, has_own_keys(*model, *batch), space);
   call.training = false;
-  call.loss_scale = 1.0f;
+  call.net.memory.learning = false;
+  call.loss_scale = 1.0f, call.penalty = 0.0f;
   call.predictions = predictions;
   run_parallel(plan->threads, story_thread, &call);
   total(call, result);

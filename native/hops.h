@@ -1,6 +1,6 @@
 // The hops of a memory network, question by question.
 //
-//   s_i = u · m_i,   p = softmax(s), or s itself,   u <- u + Σ p_i c_i, or H u + Σ p_i c_i
+//   s_i = u · m_i,   p = softmax(s), or s itself,   u <- u + Σ p_i c_i, or H u + Σ p_i c_i, or the ReLU of it
 //
 // Memories are used as they lie; what is used again and again is padded to P columns, with zeros.
 #pragma once
@@ -89,6 +89,8 @@ static void hops_forward(const EntnetHops* arguments, Workspace* space) {
         memcpy(next, u, (size_t)P * sizeof(float));
       }
       for (int64_t i = 0; i < heard; ++i) axpy_from_any(next, s.weights[i], m + d + i * row, d);
+      if (a.relu)
+        for (int64_t k = 0; k < P; k += LANES) store(next + k, vmax(load(next + k), zero()));
       float* other = u;
       u = next, next = other;
     }
@@ -113,7 +115,10 @@ static void hops_backward(const EntnetHops* arguments, const EntnetHopsGradients
       float* dm = out->memories + first + layer_at(a, hop);
       const float* p = a.attention + (q * a.hops + hop) * a.ages;
       float* ds = s.weights;
-      pad_row(s.before, a.states + (q * (a.hops + 1) + hop) * d, d, P);
+      const float* before = a.states + (q * (a.hops + 1) + hop) * d;
+      pad_row(s.before, before, d, P);
+      if (a.relu)
+        for (int64_t k = 0; k < d; ++k) du[k] = before[d + k] > 0.0f ? du[k] : 0.0f;
       float mean = 0.0f;
       for (int64_t i = 0; i < heard; ++i) {
         ds[i] = dot_any(m + d + i * row, du, d);

@@ -28,14 +28,22 @@ struct Kernel {
   void (*evaluate)(const EntnetModel*, const EntnetBatch*, const PlanView*, Workspace*, int64_t* predictions,
                    EntnetResult*);
   void (*pack)(const EntnetModel*, Workspace*);
-  void (*stream_step)(const EntnetModel*, Workspace*, const int64_t* words, int64_t length,
+  void (*stream_step)(const EntnetModel*, Workspace*, const int64_t* words, int64_t length, int64_t slots,
                       const float* keys, const float* memory, float* after, float* gates);
-  void (*stream_read)(const EntnetModel*, Workspace*, const int64_t* words, int64_t length,
+  void (*stream_scan)(const EntnetModel*, Workspace*, const int32_t* words, int64_t count, int64_t length,
+                      const float* keys, float* memory, float* widest, int32_t* slots);
+  void (*stream_read)(const EntnetModel*, Workspace*, const int64_t* words, int64_t length, int64_t slots,
                       const float* memory, float* scores, float* attention);
   void (*lstm_forward)(const EntnetLstm*, Workspace*);
   void (*lstm_backward)(const EntnetLstm*, const EntnetLstmGradients*, Workspace*);
+  void (*gru_forward)(const EntnetGru*, Workspace*);
+  void (*gru_backward)(const EntnetGru*, const EntnetGruGradients*, Workspace*);
+  void (*machine_forward)(const EntnetMachine*, Workspace*);
+  void (*machine_backward)(const EntnetMachine*, const EntnetMachineGradients*, Workspace*);
   void (*hops_forward)(const EntnetHops*, Workspace*);
   void (*hops_backward)(const EntnetHops*, const EntnetHopsGradients*, Workspace*);
+  void (*windows_train)(const EntnetWindowsNetwork*, const EntnetWindows*, EntnetWindowsTraining*, Workspace*);
+  void (*windows_score)(const EntnetWindowsNetwork*, const EntnetWindows*, float* scores, Workspace*);
 };
 
 extern "C" const Kernel* entnet_kernel_baseline();

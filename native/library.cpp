@@ -105,6 +105,11 @@ const char* check_length(const EntnetModel& model, int64_t length) {
                                                    : nullptr;
 }
 
+const char* check_slots(const EntnetModel& model, int64_t slots) {
+  const bool right = model.entity ? slots >= 0 && slots <= model.slots : slots == model.slots;
+  return right ? nullptr : "a memory of another number of slots than the network's";
+}
+
 const char* check_batch(const EntnetModel& model, const EntnetBatch& batch) {
   const int64_t V = model.vocabulary, m = model.slots;
   const char* problem = check_length(model, batch.sentence_length);
@@ -116,7 +121,7 @@ const char* check_batch(const EntnetModel& model, const EntnetBatch& batch) {
     problem = check_numbers(batch.answers, batch.questions, model.over_slots ? m : V, "an answer is out of range");
   if (!problem)
     problem = check_numbers(batch.story_keys, batch.stories * m, V, "a key is a word outside the vocabulary");
-  if (!problem && model.keys < 0 && !model.key_words && !batch.story_keys)
+  if (!problem && model.keys < 0 && !model.key_words && !model.entity && !batch.story_keys)
     problem = "this network takes its keys from the stories, and none were given";
   return problem;
 }
@@ -147,13 +152,18 @@ const char* run_scan(const EntnetScan* scan, const EntnetScanGradients* gradient
   return nullptr;
 }
 
-const char* check_lstm(const EntnetLstm& a) {
-  int64_t rows = 0, before = a.sequences;
-  for (int64_t t = 0; t < a.steps; ++t) {
-    if (a.active[t] < 1 || a.active[t] > before) return "sequences must be laid out longest first";
-    rows += before = a.active[t];
+// Sequences laid out by time, the longest first.
+const char* check_layout(const int64_t* active, int64_t steps, int64_t sequences, int64_t expected) {
+  int64_t rows = 0, before = sequences;
+  for (int64_t t = 0; t < steps; ++t) {
+    if (active[t] < 1 || active[t] > before) return "sequences must be laid out longest first";
+    rows += before = active[t];
   }
-  if (rows != a.rows) return "the sequences' words are not as many as the rows";
+  return rows == expected ? nullptr : "the sequences' words are not as many as the rows";
+}
+
+const char* check_lstm(const EntnetLstm& a) {
+  if (const char* problem = check_layout(a.active, a.steps, a.sequences, a.rows)) return problem;
   return check_numbers(a.words, a.rows, a.vocabulary, UNKNOWN_WORD);
 }
 
@@ -164,6 +174,43 @@ const char* run_lstm(const EntnetLstm* lstm, const EntnetLstmGradients* gradient
     kernel()->lstm_backward(lstm, gradients, &own.space);
   else
     kernel()->lstm_forward(lstm, &own.space);
+  return nullptr;
+}
+
+const char* run_gru(const EntnetGru* gru, const EntnetGruGradients* gradients) {
+  static thread_local ScanSpace own;
+  if (const char* problem = check_layout(gru->active, gru->steps, gru->sequences, gru->rows)) return problem;
+  if (gradients)
+    kernel()->gru_backward(gru, gradients, &own.space);
+  else
+    kernel()->gru_forward(gru, &own.space);
+  return nullptr;
+}
+
+// That Python and the kernel mean the same interface and the same trace.
+const char* check_machine(const EntnetMachine& a) {
+  const int64_t R = a.heads, W = a.width, heads = R + 1;
+  int64_t parts = heads * W + 2 * W, rows = 2 + R;
+  if (a.ntm)
+    parts += 6 * heads, rows += R;
+  else
+    parts += (a.masking ? heads * W : 0) + heads + R + 2 + (a.links ? 3 * R : 0) + (a.sharpness ? 2 * R : 0),
+        rows += 3 + (a.links ? 1 + 3 * R : 0);
+  if (a.interface != parts) return "the interface has not the parts that this machine needs";
+  if (a.trace_width != rows * ((a.slots + 15) / 16 * 16)) return "the trace has another width than this machine's";
+  if (a.sharpness && !a.links) return "sharpness is of the links, but there are none";
+  return nullptr;
+}
+
+const char* run_machine(const EntnetMachine* machine, const EntnetMachineGradients* gradients) {
+  static thread_local ScanSpace own;
+  const EntnetMachine& a = *machine;
+  if (const char* problem = check_layout(a.active, a.steps, a.sequences, a.rows)) return problem;
+  if (const char* problem = check_machine(a)) return problem;
+  if (gradients)
+    kernel()->machine_backward(machine, gradients, &own.space);
+  else
+    kernel()->machine_forward(machine, &own.space);
   return nullptr;
 }
 
@@ -182,6 +229,29 @@ const char* run_hops(const EntnetHops* hops, const EntnetHopsGradients* gradient
   else
     kernel()->hops_forward(hops, &own.space);
   return nullptr;
+}
+
+// Words are known, or, where there are rows for new ones, any at all.
+const char* check_new_words(const EntnetWindowsNetwork& net, const int32_t* words, int64_t count) {
+  const int64_t limit = net.fresh ? INT32_MAX : net.known - 1;
+  int32_t lowest = 0, highest = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    lowest = words[i] < lowest ? words[i] : lowest;
+    highest = words[i] > highest ? words[i] : highest;
+  }
+  return lowest < 0 || highest > limit ? UNKNOWN_WORD : nullptr;
+}
+
+const char* check_windows(const EntnetWindowsNetwork& net, const EntnetWindows& data) {
+  if (data.offsets[0] != 0 || data.offsets[data.count] != data.windows_count)
+    return "the questions' offsets do not span the windows";
+  for (int64_t q = 0; q < data.count; ++q)
+    if (data.offsets[q + 1] < data.offsets[q]) return "the questions' offsets go backwards";
+  for (int64_t q = 0; q < data.count; ++q)
+    if (data.answers[q] < 0 || data.answers[q] >= ENTNET_CANDIDATES) return "an answer is out of range";
+  const char* problem = check_new_words(net, data.windows, data.windows_count * net.window);
+  if (!problem) problem = check_new_words(net, data.candidates, data.count * ENTNET_CANDIDATES);
+  return problem ? problem : check_new_words(net, data.queries, data.count * net.query);
 }
 
 }  // namespace
@@ -210,6 +280,21 @@ ENTNET_EXPORT const char* entnet_lstm_forward(const EntnetLstm* lstm) { return r
 
 ENTNET_EXPORT const char* entnet_lstm_backward(const EntnetLstm* lstm, const EntnetLstmGradients* gradients) {
   return run_lstm(lstm, gradients);
+}
+
+ENTNET_EXPORT const char* entnet_gru_forward(const EntnetGru* gru) { return run_gru(gru, nullptr); }
+
+ENTNET_EXPORT const char* entnet_gru_backward(const EntnetGru* gru, const EntnetGruGradients* gradients) {
+  return run_gru(gru, gradients);
+}
+
+ENTNET_EXPORT const char* entnet_machine_forward(const EntnetMachine* machine) {
+  return run_machine(machine, nullptr);
+}
+
+ENTNET_EXPORT const char* entnet_machine_backward(const EntnetMachine* machine,
+                                                  const EntnetMachineGradients* gradients) {
+  return run_machine(machine, gradients);
 }
 
 ENTNET_EXPORT const char* entnet_hops_forward(const EntnetHops* hops) { return run_hops(hops, nullptr); }
@@ -251,20 +336,54 @@ ENTNET_EXPORT void entnet_stream_pack(Engine* engine) {
 
 // After entnet_stream_pack only, and again after every change of the weights.
 ENTNET_EXPORT const char* entnet_stream_step(Engine* engine, const int64_t* words, int64_t length,
-                                             const float* keys, const float* memory, float* after,
-                                             float* gates) {
+                                             int64_t slots, const float* keys, const float* memory,
+                                             float* after, float* gates) {
   std::lock_guard<std::mutex> lock(engine->busy);
   if (const char* problem = check_length(engine->model, length)) return problem;
   if (const char* problem = check_numbers(words, length, engine->model.vocabulary, UNKNOWN_WORD)) return problem;
-  kernel()->stream_step(&engine->model, &engine->space, words, length, keys, memory, after, gates);
+  if (const char* problem = check_slots(engine->model, slots)) return problem;
+  kernel()->stream_step(&engine->model, &engine->space, words, length, slots, keys, memory, after, gates);
+  return nullptr;
+}
+
+ENTNET_EXPORT const char* entnet_stream_scan(Engine* engine, const int32_t* words, int64_t count, int64_t length,
+                                             const float* keys, float* memory, float* widest, int32_t* slots) {
+  std::lock_guard<std::mutex> lock(engine->busy);
+  if (const char* problem = check_length(engine->model, length)) return problem;
+  if (length > 512) return "sentences of more than 512 words";
+  for (int64_t i = 0; i < count * length; ++i)
+    if (words[i] < 0 || words[i] >= engine->model.vocabulary) return UNKNOWN_WORD;
+  kernel()->stream_scan(&engine->model, &engine->space, words, count, length, keys, memory, widest, slots);
   return nullptr;
 }
 
 ENTNET_EXPORT const char* entnet_stream_read(Engine* engine, const int64_t* words, int64_t length,
-                                             const float* memory, float* scores, float* attention) {
+                                             int64_t slots, const float* memory, float* scores,
+                                             float* attention) {
   std::lock_guard<std::mutex> lock(engine->busy);
   if (const char* problem = check_length(engine->model, length)) return problem;
   if (const char* problem = check_numbers(words, length, engine->model.vocabulary, UNKNOWN_WORD)) return problem;
-  kernel()->stream_read(&engine->model, &engine->space, words, length, memory, scores, attention);
+  if (const char* problem = check_slots(engine->model, slots)) return problem;
+  kernel()->stream_read(&engine->model, &engine->space, words, length, slots, memory, scores, attention);
+  return nullptr;
+}
+
+// A call reads many thousands of questions, and so has its work space to itself.
+ENTNET_EXPORT const char* entnet_windows_train(const EntnetWindowsNetwork* net, const EntnetWindows* data,
+                                               EntnetWindowsTraining* training) {
+  if (const char* problem = check_windows(*net, *data)) return problem;
+  if (const char* problem =
+          check_numbers(training->order, training->count, data->count, "the order has a question that is not there"))
+    return problem;
+  ScanSpace own;
+  kernel()->windows_train(net, data, training, &own.space);
+  return nullptr;
+}
+
+ENTNET_EXPORT const char* entnet_windows_score(const EntnetWindowsNetwork* net, const EntnetWindows* data,
+                                               float* scores) {
+  if (const char* problem = check_windows(*net, *data)) return problem;
+  ScanSpace own;
+  kernel()->windows_score(net, data, scores, &own.space);
   return nullptr;
 }

@@ -10,12 +10,6 @@
 
 namespace ENTNET_ISA {
 
-ENTNET_INLINE vec vtanh(vec x) {
-  const vec e = vexp(splat(-2.0f) * vmax(x, -x));
-  const vec size = (splat(1.0f) - e) / (splat(1.0f) + e);
-  return select(x < zero(), -size, size);
-}
-
 struct LstmSpace {
   int64_t H, P;
   float* table;          // (|V|, 4P)

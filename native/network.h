@@ -20,6 +20,13 @@ struct Network {
   bool keys_per_story;
 };
 
+// The same with another number of slots, at most as many: a story's own.
+ENTNET_INLINE Network with_slots(Network net, int64_t m) {
+  net.m = net.memory.m = net.read.m = m;
+  net.M = net.memory.M = net.read.M = padded(m);
+  return net;
+}
+
 ENTNET_INLINE const float* part(const EntnetModel& model, int64_t offset) {
   return offset < 0 ? nullptr : model.parameters + offset;
 }
@@ -44,6 +51,7 @@ static void cut_network(Cutter& cut, const EntnetModel& model, Network& net) {
   MemoryWeights& memory = net.memory;
   memory.m = net.m, memory.d = net.d, memory.D = net.D, memory.M = net.M;
   memory.normalise = model.normalise != 0, memory.norm_floor = (float)model.norm_floor;
+  memory.gate = gate_shape(model.gate);
   memory.U = model.matrix_U == ENTNET_ZERO ? nullptr : cut.floats(square);
   memory.Ut = model.matrix_U == ENTNET_ZERO ? nullptr : cut.floats(square);
   memory.slope = net.slope;

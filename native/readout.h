@@ -31,7 +31,11 @@ struct Reading {
   float* du;       // (Q, D)
   float* dscore;   // (Q, M): gradient of q·h_j
   float* dq;       // (Q, D)
+  const int64_t* live;  // (Q) slots that exist when it is asked, the first ones; null for all
 };
+
+// The slots that exist when question i is asked.
+ENTNET_INLINE int64_t slots_for(const ReadWeights& p, const Reading& r, int64_t i) { return r.live ? r.live[i] : p.m; }
 
 struct Score {
   double loss;
@@ -86,9 +90,15 @@ static void read_forward(const ReadWeights& p, const Reading& r, const float* co
   }
   for (int64_t i = 0; i < r.Q; ++i) {
     float* weight = r.p + i * p.M;
-    by_slots(p.m, SlotScores{p.D, r.q + i * p.D, h[i], weight});
-    softmax(weight, p.M, largest(weight, p.m, p.M));
-    gemm<ROWS>(1, p.D, p.m, weight, p.M, h[i], p.D, r.u + i * p.D, p.D);
+    const int64_t m = slots_for(p, r, i);
+    if (!m) {
+      fill_zero(weight, p.M);
+      fill_zero(r.u + i * p.D, p.D);
+      continue;
+    }
+    by_slots(m, SlotScores{p.D, r.q + i * p.D, h[i], weight});
+    softmax(weight, p.M, largest(weight, m, p.M));
+    gemm<ROWS>(1, p.D, m, weight, p.M, h[i], p.D, r.u + i * p.D, p.D);
   }
   gemm<ROWS>(r.Q, p.D, p.d, r.u, p.D, p.Ht, p.D, r.z, p.D, Start{r.q, p.D, nullptr});
   for (int64_t i = 0; i < r.Q * p.D; i += p.D)
@@ -120,10 +130,10 @@ static Score score(const ReadWeights& p, const Reading& r, const int64_t* const*
 }
 
 // Through p = softmax(score) and u = Σ p_j h_j: from du to the gradient of the scores.
-ENTNET_INLINE void through_attention(const ReadWeights& p, const float* weight, const float* du, const float* h,
-                                     float* dscore) {
-  fill_zero(dscore + p.M - ALIGN, ALIGN);
-  by_slots(p.m, SlotScores{p.D, du, h, dscore});
+ENTNET_INLINE void through_attention(const ReadWeights& p, int64_t m, const float* weight, const float* du,
+                                     const float* h, float* dscore) {
+  fill_zero(dscore, p.M);
+  by_slots(m, SlotScores{p.D, du, h, dscore});
   vec sum = zero();
   for (int64_t j = 0; j < p.M; j += LANES) sum += load(weight + j) * load(dscore + j);
   const vec mean = splat(hsum(sum));
@@ -155,7 +165,7 @@ static void read_backward(const ReadWeights& p, const Reading& r, const float* c
     if (p.over_slots) {
       memcpy(dscore, r.y + i * p.A, (size_t)p.M * sizeof(float));
     } else {
-      through_attention(p, r.p + i * p.M, r.du + i * p.D, h[i], dscore);
+      through_attention(p, slots_for(p, r, i), r.p + i * p.M, r.du + i * p.D, h[i], dscore);
       start = Start{r.dv + i * p.D, p.D, nullptr};
     }
     gemm<ROWS>(1, p.D, p.m, dscore, p.M, h[i], p.D, dq, p.D, start);

@@ -34,12 +34,8 @@ for kernel in $kernels; do
   esac
   compile "kernel_$kernel" $options "-DENTNET_ISA=$kernel" kernel.cpp
 done
-for source in library plan pool test_driver; do compile "$source" "$source.cpp"; done
-# Apart from the others: sanitizers do not go with functions that the loader chooses among.
-"$CXX" $flags -UENTNET_X86 -Wno-psabi test_cbt.cpp -o "$out/test_cbt" &
-jobs="$jobs $!"
+for source in library plan pool running test_driver test_running test_windows; do compile "$source" "$source.cpp"; done
 wait_all
 "$CXX" $flags "$out"/*.o -o "$out/test_driver" -lpthread
 # Threads of the pool wait for work until the process ends; what they hold is no leak.
 "$out/test_driver"
-"$out/test_cbt"

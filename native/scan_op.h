@@ -19,6 +19,7 @@ static void cut_shared(Cutter& cut, const EntnetScan& a, ScanShared& out) {
   MemoryWeights& w = out.weights;
   w.m = a.slots, w.d = a.width, w.D = padded(a.width), w.M = padded(a.slots);
   w.normalise = a.normalise != 0, w.norm_floor = (float)a.norm_floor;
+  w.gate = gate_shape(a.gate);
   if (a.U) w.U = cut.floats(w.d * w.D), w.Ut = cut.floats(w.d * w.D);
   w.slope = cut.floats(w.D);
   w.gate_bias = cut.floats(w.M);
@@ -78,7 +79,8 @@ static void cut_scan_space(Cutter& cut, const ScanCall& call, ScanSpace& out) {
   out.key_input = own_keys ? cut.floats(size) : call.shared.key_input;
   out.trace.states = cut.floats(backward ? (T + 1) * size : 2 * size);
   out.trace.x = cut.floats(backward ? T * size : size);
-  out.trace.g = cut.floats(backward ? T * w.M : w.M);
+  out.trace.p = cut.floats(backward ? T * w.M : w.M);
+  out.trace.g = w.gate.shuts ? cut.floats(backward ? T * w.M : w.M) : out.trace.p;
   out.trace.inverse = cut.floats(backward ? T * w.M : w.M);
   if (!backward) return;
   out.scratch.block = sentences_per_block(w.m, w.D);
@@ -134,7 +136,8 @@ static void scan_story(const ScanCall& call, const ScanSpace& space, int64_t sto
   const int64_t end = call.plan->question_start[story + 1];
   for (int64_t t = 0; t < in.T && at < end; ++t) {
     step_forward(w, h, in.candidate + t * w.D, in.gate + t * w.D, in.keys, in.key_input,
-                 in.closed && in.closed[t], next, space.trace.x, space.trace.g, space.trace.inverse);
+                 in.closed && in.closed[t], next, space.trace.x, space.trace.p, space.trace.g,
+                 space.trace.inverse);
     for (; at < end && a.read_at[call.plan->questions[at]] == a.offsets[story] + t; ++at)
       unpad_rows(a.states + call.plan->questions[at] * w.m * w.d, next, w.m, w.d, w.D);
     float* swap = h;
@@ -189,6 +192,7 @@ static void add_rows(float* out, const float* in, int64_t rows, int64_t n, int64
 
 static void scan_forward(const EntnetScan* arguments, const PlanView* plan, Workspace* space) {
   ScanCall call{arguments, nullptr, plan, space, pack_shared(*arguments, space)};
+  call.shared.weights.learning = false;
   run_parallel(plan->threads, scan_thread, &call);
 }
 

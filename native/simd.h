@@ -182,6 +182,12 @@ ENTNET_INLINE vec vexp(vec x) {
 
 ENTNET_INLINE vec sigmoid(vec x) { return splat(1.0f) / (splat(1.0f) + vexp(-x)); }
 
+ENTNET_INLINE vec vtanh(vec x) {
+  const vec e = vexp(splat(-2.0f) * vmax(x, -x));
+  const vec size = (splat(1.0f) - e) / (splat(1.0f) + e);
+  return select(x < zero(), -size, size);
+}
+
 // The dot product of two padded rows.
 ENTNET_INLINE float dot(const float* a, const float* b, int64_t n) {
   vec s0 = zero(), s1 = zero();

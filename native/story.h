@@ -25,7 +25,7 @@ struct StoryCall {
   Workspace* space;
   Network net;
   bool training;
-  float loss_scale;
+  float loss_scale, penalty;
   int64_t* predictions;
   Score scores[MOST_THREADS];
   EntnetTimes times[MOST_THREADS];
@@ -81,6 +81,7 @@ static void encode_story(const StoryCall& call, const ThreadSpace& at, const Sto
     encode(net.embedding, words, L, net.story_mask, place.keep, at.sentences + row);
     if (net.gate_mask) encode(net.embedding, words, L, net.gate_mask, place.keep, at.gate + row);
     at.closed[place.row + t] = call.model->close_on_empty && is_empty(words, L);
+    at.quiet[place.row + t] = batch.quiet && batch.quiet[place.start + t];
   }
   for (int64_t i = 0; i < place.Q; ++i) {
     const int64_t L = batch.question_length, *words = batch.question_words + call.plan->questions[place.asked + i] * L;
@@ -97,35 +98,57 @@ static void candidate_inputs(const StoryCall& call, const ThreadSpace& at, int64
     fill_zero(at.candidate, N * net.D);
 }
 
-static StoryInput scan_input(const StoryCall& call, const ThreadSpace& at, const StoryPlace& place) {
-  const Network& net = call.net;
+// The network for a story that gets a slot for each entity as it is first named: up to as many as the network has.
+static Network name_slots(const StoryCall& call, const ThreadSpace& at, StoryPlace& place) {
+  const EntnetBatch& batch = *call.batch;
+  const int64_t L = batch.sentence_length;
+  int64_t m = 0;
+  for (int64_t t = 0; t < place.T; ++t) {
+    const int64_t* words = batch.words + (place.start + t) * L;
+    for (int64_t l = 0; l < L; ++l) {
+      if (!call.model->entity[words[l]] || m == call.net.m) continue;
+      int64_t j = 0;
+      while (j < m && at.named[j] != words[l]) ++j;
+      if (j == m) at.named[m++] = words[l];
+    }
+    at.live[t] = m;
+  }
+  place.key_words = at.named;
+  return with_slots(call.net, m);
+}
+
+static StoryInput scan_input(const StoryCall& call, const Network& net, const ThreadSpace& at,
+                             const StoryPlace& place) {
   if (net.keys_per_story) {
     keys_of_words(net, place.key_words, place.keep, at.keys);
     key_input_of(net, call.model->matrix_V, at.keys, at.key_input);
   }
   const int64_t row = place.row * net.D;
-  return {place.T, at.candidate + row, at.gate + row, at.keys, at.key_input, at.closed + place.row};
+  return {place.T, at.candidate + row, at.gate + row, at.keys, at.key_input, at.closed + place.row,
+          at.live, at.quiet + place.row, call.penalty};
 }
 
 // A story's questions among all of the thread's.
-static Reading reading_of(const ThreadSpace& at, const Network& net, const StoryPlace& place) {
+static Reading reading_of(const ThreadSpace& at, const Network& whole, const Network& net, const StoryPlace& place) {
   Reading r = at.reading;
   float** const rows[] = {&r.q, &r.u, &r.z, &r.v, &r.dv, &r.du, &r.dq};
   for (float** piece : rows) *piece += place.question * net.D;
-  r.p += place.question * net.M;
-  r.dscore += place.question * net.M;
+  r.p += place.question * whole.M;
+  r.dscore += place.question * whole.M;
+  r.live = at.asked_live;
   r.y += place.question * net.read.A;
   r.Q = place.Q;
   return r;
 }
 
 // (6) and the loss, for the questions of a story.
-static Score answer(const StoryCall& call, const ThreadSpace& at, const Reading& r, const StoryPlace& place) {
-  const Network& net = call.net;
+static Score answer(const StoryCall& call, const Network& net, const ThreadSpace& at, const Reading& r,
+                    const StoryPlace& place) {
   const EntnetBatch& batch = *call.batch;
   for (int64_t i = 0; i < r.Q; ++i) {
     const int64_t question = call.plan->questions[place.asked + i];
     const int64_t t = batch.question_step[question] - place.start;
+    if (at.live) at.asked_live[i] = at.live[t];
     at.memory_read[i] = at.trace.states + (t + 1) * net.m * net.D;
     at.answers[i] = batch.answers + question;
     if (call.predictions) at.predictions[i] = call.predictions + question;
@@ -157,18 +180,19 @@ static void keys_to_words(const Network& net, const int64_t* words, const float*
 }
 
 // Back through (2) to (5), and to the keys.
-static void scan_gradients(const StoryCall& call, const ThreadSpace& at, const Reading& r, const StoryInput& in,
-                           const StoryPlace& place) {
-  const Network& net = call.net;
+static void scan_gradients(const StoryCall& call, const Network& net, const ThreadSpace& at, const Reading& r,
+                           const StoryInput& in, const StoryPlace& place) {
   const EntnetBatch& batch = *call.batch;
   const Sums& sums = at.sums;
   if (net.keys_per_story) fill_zero(sums.keys, net.m * net.D), fill_zero(sums.key_input, net.m * net.D);
   const int64_t row = place.row * net.D;
   int64_t left = r.Q;
+  ScanScratch scratch = at.scratch;
+  if (net.m) scratch.block = scratch.block * call.net.m / net.m;  // the same room for fewer slots
   story_backward(net.memory, in, at.trace,
                  ScanGradients{sums.U, sums.slope, sums.gate_bias, sums.keys, sums.key_input,
                                at.dcandidate + row, at.dgate + row},
-                 at.scratch, [&](int64_t t, float* dh) {
+                 scratch, [&](int64_t t, float* dh) {
                    const int64_t last = left, *questions = call.plan->questions + place.asked;
                    while (left > 0 && batch.question_step[questions[left - 1]] == place.start + t) --left;
                    if (left < last) read_gradient(net.read, r, left, last, dh);
@@ -218,17 +242,18 @@ static Score run_stories(const StoryCall& call, const ThreadSpace& at, int64_t t
   candidate_inputs(call, at, all.row);
   watch.lap(times.encode);
   Score sum{0.0, 0};
-  each_story(call, at, thread, [&](const StoryPlace& place) {
-    const StoryInput in = scan_input(call, at, place);
+  each_story(call, at, thread, [&](StoryPlace place) {
+    const Network net = at.named ? name_slots(call, at, place) : call.net;
+    const StoryInput in = scan_input(call, net, at, place);
     story_forward(net.memory, in, at.trace);
     watch.lap(times.scan);
-    const Reading r = reading_of(at, net, place);
-    const Score got = answer(call, at, r, place);
+    const Reading r = reading_of(at, call.net, net, place);
+    const Score got = answer(call, net, at, r, place);
     sum.loss += got.loss;
     sum.errors += got.errors;
     if (call.training) read_backward(net.read, r, at.memory_read, at.answers, call.loss_scale, at.sums.read_slope);
     watch.lap(times.read);
-    if (call.training) scan_gradients(call, at, r, in, place);
+    if (call.training) scan_gradients(call, net, at, r, in, place);
     watch.lap(times.scan);
   });
   if (!call.training) return sum;

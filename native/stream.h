@@ -5,6 +5,8 @@
 
 namespace ENTNET_ISA {
 
+constexpr int64_t MOST_WORDS_A_SENTENCE = 512;
+
 static void stream_pack(const EntnetModel* model, Workspace* space) {
   pack_network(*model, true, space);
 }
@@ -12,7 +14,7 @@ static void stream_pack(const EntnetModel* model, Workspace* space) {
 struct StreamSpace {
   float *h, *next, *x, *w, *key_input;  // (m, D)
   float *s, *gate, *candidate;          // (D)
-  float *g, *inverse;                   // (M)
+  float *p, *g, *inverse;               // (M)
   Reading reading;                      // of one question
 };
 
@@ -22,7 +24,7 @@ static void cut_stream(Cutter& cut, const Network& net, StreamSpace& out) {
   Reading& r = out.reading;
   float** const rows[] = {&out.s, &out.gate, &out.candidate, &r.q, &r.u, &r.z, &r.v};
   for (float** piece : rows) *piece = cut.floats(net.D);
-  float** const slots[] = {&out.g, &out.inverse, &r.p};
+  float** const slots[] = {&out.p, &out.g, &out.inverse, &r.p};
   for (float** piece : slots) *piece = cut.floats(net.M);
   r.y = cut.floats(net.read.A);
   r.Q = 1;
@@ -37,11 +39,13 @@ static StreamSpace stream_space(const Network& net, Workspace* space) {
   return out;
 }
 
-// From memory (m, d) to `after`, which may be the same; keys (m, d); gates (m), out.
-static void stream_step(const EntnetModel* model, Workspace* space, const int64_t* words, int64_t L,
+// Slots are the network's or, where a story names its own, as many as it has named. From memory (m, d) to `after`, which may be the same; keys (m, d); gates (m), out.
+static void stream_step(const EntnetModel* model, Workspace* space, const int64_t* words, int64_t L, int64_t slots,
                         const float* keys, const float* memory, float* after, float* gates) {
   const FlushDenormals flush;
-  const Network net = place_network(*model, true, space, false);
+  Network net = with_slots(place_network(*model, true, space, false), slots);
+  net.memory.learning = false;
+  if (!slots) return;
   const StreamSpace at = stream_space(net, space);
   pad_rows(at.h, memory, net.m, net.d, net.D);
   pad_rows(at.w, keys, net.m, net.d, net.D);
@@ -56,16 +60,56 @@ static void stream_step(const EntnetModel* model, Workspace* space, const int64_
   bool closed = model->close_on_empty != 0;
   for (int64_t l = 0; l < L; ++l) closed = closed && words[l] == 0;
   step_forward(net.memory, at.h, at.candidate, net.gate_mask ? at.gate : at.s, at.w, at.key_input, closed,
-               at.next, at.x, at.g, at.inverse);
+               at.next, at.x, at.p, net.memory.gate.shuts ? at.g : at.p, at.inverse);
   unpad_rows(after, at.next, net.m, net.d, net.D);
-  memcpy(gates, at.g, (size_t)net.m * sizeof(float));
+  memcpy(gates, net.memory.gate.shuts ? at.g : at.p, (size_t)net.m * sizeof(float));
+}
+
+// Many sentences, words (N, L), into one memory (m, d), in place; `widest` (N), out: how far the widest gate opened,
+// and `slots` (N), out: which it was. A sentence that opens no gate costs its encoding and one product a slot.
+static void stream_scan(const EntnetModel* model, Workspace* space, const int32_t* words, int64_t N, int64_t L,
+                        const float* keys, float* memory, float* widest_gates, int32_t* slots) {
+  const FlushDenormals flush;
+  Network net = place_network(*model, true, space, false);
+  net.memory.learning = false;
+  StreamSpace at = stream_space(net, space);
+  const bool shuts = net.memory.gate.shuts;
+  pad_rows(at.h, memory, net.m, net.d, net.D);
+  pad_rows(at.w, keys, net.m, net.d, net.D);
+  key_input_of(net, model->matrix_V, at.w, at.key_input);
+  int64_t row[MOST_WORDS_A_SENTENCE];
+  for (int64_t t = 0; t < N; ++t) {
+    bool closed = model->close_on_empty != 0;
+    for (int64_t l = 0; l < L; ++l) row[l] = words[t * L + l], closed = closed && row[l] == 0;
+    encode(net.embedding, row, L, net.story_mask, nullptr, at.s);
+    if (net.gate_mask) encode(net.embedding, row, L, net.gate_mask, nullptr, at.gate);
+    const float* gate = net.gate_mask ? at.gate : at.s;
+    widest_gates[t] = 0.0f, slots[t] = 0;
+    if (shuts) {
+      open_gates(net.memory, at.h, at.w, gate, closed, at.p);
+      if (widest(at.p, net.M) < net.memory.gate.threshold) continue;
+    }
+    fill_zero(at.candidate, net.D);
+    if (net.matrix_W)
+      gemm<ROWS>(1, net.D, net.d, at.s, net.D, net.matrix_Wt, net.D, at.candidate, net.D);
+    else if (model->matrix_W == ENTNET_IDENTITY)
+      memcpy(at.candidate, at.s, (size_t)net.D * sizeof(float));
+    float* opened = shuts ? at.g : at.p;
+    step_forward(net.memory, at.h, at.candidate, gate, at.w, at.key_input, closed, at.next, at.x, at.p, opened,
+                 at.inverse);
+    for (int64_t j = 0; j < net.m; ++j)
+      if (opened[j] > widest_gates[t]) widest_gates[t] = opened[j], slots[t] = (int32_t)j;
+    float* swap = at.h;
+    at.h = at.next, at.next = swap;
+  }
+  unpad_rows(memory, at.h, net.m, net.d, net.D);
 }
 
 // scores (answers) before the softmax, attention (m), both out.
-static void stream_read(const EntnetModel* model, Workspace* space, const int64_t* words, int64_t L,
+static void stream_read(const EntnetModel* model, Workspace* space, const int64_t* words, int64_t L, int64_t slots,
                         const float* memory, float* scores, float* attention) {
   const FlushDenormals flush;
-  const Network net = place_network(*model, true, space, false);
+  const Network net = with_slots(place_network(*model, true, space, false), slots);
   const ReadWeights& read = net.read;
   const StreamSpace at = stream_space(net, space);
   const Reading& r = at.reading;

@@ -18,12 +18,13 @@ struct Sums {
 struct ThreadSpace {
   float *sentences, *gate, *candidate;     // (N, D)
   float *dsentences, *dgate, *dcandidate;  // (N, D)
-  unsigned char* closed;                   // (N)
+  unsigned char *closed, *quiet;           // (N)
   Reading reading;                         // of all Q questions
   const float** memory_read;               // (Q)
   const int64_t** answers;                 // (Q)
   int64_t** predictions;                   // (Q)
   float *keys, *key_input, *keep;          // of the story in hand: (m, D), (m, D), (D)
+  int64_t *named, *live, *asked_live;      // of the same, where slots are named: (m), (T), (Q)
   StoryTrace trace;
   ScanScratch scratch;
   Sums sums;
@@ -70,6 +71,7 @@ static void cut_thread(Cutter& cut, const EntnetModel& model, const Network& net
   out.gate = net.gate_mask ? cut.floats(N * net.D) : out.sentences;
   out.candidate = model.matrix_W == ENTNET_IDENTITY ? out.sentences : cut.floats(N * net.D);
   out.closed = static_cast<unsigned char*>(cut.bytes((size_t)N));
+  out.quiet = static_cast<unsigned char*>(cut.bytes((size_t)N));
   cut_reading(cut, net, Q, out.reading);
   out.memory_read = static_cast<const float**>(cut.bytes((size_t)Q * sizeof(void*)));
   out.answers = static_cast<const int64_t**>(cut.bytes((size_t)Q * sizeof(void*)));
@@ -77,8 +79,17 @@ static void cut_thread(Cutter& cut, const EntnetModel& model, const Network& net
   out.keys = net.keys_per_story ? cut.floats(size) : net.keys;
   out.key_input = net.keys_per_story ? cut.floats(size) : net.key_input;
   out.keep = cut.floats(net.D);
-  out.trace = {cut.floats((T + 1) * size), cut.floats(T * size), cut.floats(T * net.M),
-               cut.floats(T * net.M)};
+  out.named = out.live = out.asked_live = nullptr;
+  if (model.entity) {
+    out.named = static_cast<int64_t*>(cut.bytes((size_t)net.m * sizeof(int64_t)));
+    out.live = static_cast<int64_t*>(cut.bytes((size_t)T * sizeof(int64_t)));
+    out.asked_live = static_cast<int64_t*>(cut.bytes((size_t)Q * sizeof(int64_t)));
+  }
+  out.trace.states = cut.floats((T + 1) * size);
+  out.trace.x = cut.floats(T * size);
+  out.trace.p = cut.floats(T * net.M);
+  out.trace.g = net.memory.gate.shuts ? cut.floats(T * net.M) : out.trace.p;
+  out.trace.inverse = cut.floats(T * net.M);
   if (!training) return;
   // Without an encoder of its own, the gate reads the same sentence, and adds to the same gradient.
   out.dgate = cut.floats(N * net.D);

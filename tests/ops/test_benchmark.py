@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from benchmarks import gridworld, machine, runs
+from benchmarks import gridworld, machine, rivals, runs
 from benchmarks.plain import PaddedBatch, PlainEntNet, PlainTrainer
 from benchmarks.report import chart, table, task_report
 
@@ -14,6 +14,8 @@ from entnet import Corpus, EntNet, EntNetConfig, TrainConfig, Vocab
 from entnet.data.story import longest_sentence, story_words
 from entnet.training.engine import TorchEngine
 from small_networks import make_stories
+
+pytestmark = pytest.mark.slow
 
 
 def test_the_yardstick_is_the_same_network() -> None:
@@ -55,6 +57,7 @@ def test_a_report_has_all_that_it_promises(tmp_path: Path) -> None:
         "growth": machine.growth(0.001),
         "streaming": machine.streaming(0.01),
         "gridworld": gridworld.measure(0.01),
+        "rivals": rivals.measure(0.01),
         "memory": {"task3_megabytes": task["resident_megabytes"]},
     }
     assert {"cpu", "cores", "sgemm_small_gflops", "sgemm_large_gflops"} <= machine_report.keys()

@@ -12,6 +12,8 @@ import pytest
 
 from kernels import runnable_kernels
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parent.parent.parent
 
 

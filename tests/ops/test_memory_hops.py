@@ -9,7 +9,6 @@ import torch
 from torch import Tensor
 
 from entnet.errors import EntNetError
-from entnet.ops import hops as module
 from entnet.ops.hops import memory_hops, memory_hops_reference
 
 Made = tuple[Tensor, Tensor, Tensor, Tensor | None]
@@ -29,26 +28,29 @@ def arguments(
     return memories, state, torch.tensor(heard), H if shared else None
 
 
-def outcome(run: Callable[..., Tensor], made: Made, linear: bool) -> list[Tensor]:
+def outcome(
+    run: Callable[..., Tensor], made: Made, linear: bool, relu: bool = False
+) -> list[Tensor]:
     """States, and gradients of a sum in which every value counts differently."""
     memories, state, heard, H = made
-    last = run(memories, state, heard, H, HOPS, linear)
+    last = run(memories, state, heard, H, HOPS, linear, relu)
     total = (last * torch.arange(last.numel()).to(last).view_as(last).cos()).sum()
     inputs = [tensor for tensor in (memories, state, H) if tensor is not None]
     return [last, *torch.autograd.grad(total, inputs)]
 
 
+@pytest.mark.parametrize("relu", [False, True])
 @pytest.mark.parametrize("linear", [False, True])
 @pytest.mark.parametrize("shared", [False, True])
 @pytest.mark.parametrize("width", [1, 7, 16, 20, 50])
 @pytest.mark.parametrize("heard", [[1], [4, 1, 3], [40, 17, 16, 33]])
 def test_the_compiled_hops_equal_the_plain_ones(
-    kernel: str, heard: list[int], width: int, shared: bool, linear: bool
+    kernel: str, heard: list[int], width: int, shared: bool, linear: bool, relu: bool
 ) -> None:
     made = arguments(heard, width, shared)
     for fast, plain in zip(
-        outcome(memory_hops, made, linear),
-        outcome(memory_hops_reference, made, linear),
+        outcome(memory_hops, made, linear, relu),
+        outcome(memory_hops_reference, made, linear, relu),
         strict=True,
     ):
         # Scores that no softmax holds back grow from hop to hop.
@@ -63,7 +65,7 @@ def test_gradients_of_the_plain_hops_are_right(shared: bool, linear: bool) -> No
     inputs = (memories, state) if H is None else (memories, state, H)
 
     def run(memories: Tensor, state: Tensor, H: Tensor | None = None) -> Tensor:
-        return memory_hops(memories, state, heard, H, HOPS, linear)
+        return memory_hops(memories, state, heard, H, HOPS, linear, relu=True)
 
     assert torch.autograd.gradcheck(run, inputs)
 
@@ -78,7 +80,7 @@ def test_large_scores_do_not_overflow() -> None:
 def test_a_missing_kernel_takes_the_plain_hops(monkeypatch: pytest.MonkeyPatch) -> None:
     made = arguments([4, 2], shared=True)
     compiled = outcome(memory_hops, made, False)
-    monkeypatch.setattr(module, "library", lambda: None)
+    monkeypatch.setattr("entnet.ops.library.library", lambda: None)
     for fast, plain in zip(compiled, outcome(memory_hops, made, False), strict=True):
         torch.testing.assert_close(fast, plain)
 

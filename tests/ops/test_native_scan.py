@@ -14,7 +14,7 @@ from torch import Tensor
 from entnet import ops
 from entnet.errors import EntNetError
 from entnet.ops import native, reference
-from entnet.ops.reference import ScanParameters
+from entnet.ops.reference import GateShape, ScanParameters
 
 TOLERANCE = 2e-4
 """Largest difference from the reference in double precision, in units of the largest entry or of 1."""
@@ -28,6 +28,7 @@ class Options(NamedTuple):
     normalise: bool = True
     closed: bool = True
     norm_floor: float = 0.0
+    gate_shape: GateShape | None = None
 
 
 class Case(NamedTuple):
@@ -81,6 +82,7 @@ def run(scan: object, case: Case, dtype: torch.dtype) -> dict[str, Tensor]:
         f.get("gate_bias"),
         case.options.normalise,
         case.options.norm_floor,
+        case.options.gate_shape,
     )
     states = scan(  # type: ignore[operator]
         f["candidate_input"],
@@ -121,6 +123,44 @@ def test_every_option_equals_the_reference(kernel: str, m: int, d: int) -> None:
 def test_a_norm_held_up_by_its_floor_is_a_constant(kernel: str) -> None:
     for floor in (1e-12, 0.5, 1.5):
         assert_equal(make_case(4, 20, [6, 3], Options(norm_floor=floor)))
+
+
+SHUT = (
+    GateShape(0.5, 1.0, 0.0, 0.45),
+    GateShape(0.4, 1 / 0.6, -0.4 / 0.6, 0.01),
+    GateShape(0.6, 1, 0, 0.58),
+)
+
+
+@pytest.mark.parametrize("shape", SHUT)
+@pytest.mark.parametrize(("m", "d"), SIZES)
+def test_gates_that_shut_equal_the_reference(kernel: str, m: int, d: int, shape: GateShape) -> None:
+    for seed, options in enumerate(ALL_OPTIONS[:: 1 if m * d < 30 else 7]):
+        torch.set_num_threads(1 + seed % 2)
+        changed = options._replace(gate_shape=shape, norm_floor=0.5 * (seed % 2))
+        assert_equal(make_case(m, d, [3, 1, 7, 2, 5], changed, seed))
+
+
+def test_a_shut_slot_stays_as_it_is_to_the_bit(kernel: str) -> None:
+    shape = GateShape(0.5, 2.0, -1.0, 0.3)
+    case = make_case(8, 20, [4], Options(gate_shape=shape, closed=False))
+    f = case.floats
+    parameters = ScanParameters(
+        f["U"], f["key_input"], f["slope"], f["gate_bias"], gate_shape=shape
+    )
+    states = native.memory_scan(
+        f["candidate_input"], f["gate_input"], f["keys"], parameters, case.offsets, torch.arange(4)
+    )
+    before = f["keys"]
+    kinds = set()
+    for t, after in enumerate(states):
+        pressed = reference.gate(f["gate_input"][t], before, f["keys"], f["gate_bias"])
+        same = (after == before).all(-1)
+        kinds |= set(same.tolist())
+        clear = (pressed - 0.5).abs() > 1e-5
+        assert torch.equal(same[clear], (pressed < 0.5)[clear])
+        before = after
+    assert kinds == {True, False}
 
 
 def test_a_memory_of_zeros_stays_zero_and_has_a_gradient(kernel: str) -> None:
@@ -192,13 +232,14 @@ def test_the_number_of_threads_changes_rounding_only(kernel: str) -> None:
             torch.testing.assert_close(other[name], value, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_the_operator_is_a_good_citizen_of_pytorch() -> None:
     case = make_case(3, 8, [4, 2], Options())
     f = {name: tensor.detach().requires_grad_() for name, tensor in case.floats.items()}
     arguments = (
         *(f[name] for name in ("candidate_input", "gate_input", "keys", "key_input")),
         *(f[name] for name in ("U", "slope", "gate_bias")),
-        *(case.offsets, case.read_at, case.closed, True, 0.0),
+        *(case.offsets, case.read_at, case.closed, True, 0.0, []),
     )
     torch.library.opcheck(torch.ops.entnet.memory_scan.default, arguments)
 

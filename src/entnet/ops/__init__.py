@@ -5,10 +5,17 @@ from __future__ import annotations
 from torch import Tensor
 
 from entnet.ops import native, reference
-from entnet.ops.library import kernel_name
-from entnet.ops.reference import ScanParameters, memory_step
+from entnet.ops.library import kernel_name, plain_pytorch
+from entnet.ops.reference import PAPER, Equations, ScanParameters, memory_step
 
-__all__ = ["ScanParameters", "kernel_name", "memory_scan", "memory_step"]
+__all__ = [
+    "Equations",
+    "ScanParameters",
+    "kernel_name",
+    "memory_scan",
+    "memory_step",
+    "plain_pytorch",
+]
 
 
 def memory_scan(
@@ -19,12 +26,14 @@ def memory_scan(
     offsets: Tensor,
     read_at: Tensor,
     closed: Tensor | None = None,
+    equations: Equations = PAPER,
 ) -> Tensor:
     """Read S stories that lie end to end, and return the memory at the wanted sentences: (Q, m, d)
 
-    On the compiled kernel for float32 tensors in main memory, else in plain PyTorch; see
-    ``reference.memory_scan``, which says what the arguments are.
+    On the compiled kernel for the paper's equations and float32 tensors in main memory, else in plain
+    PyTorch; see ``reference.memory_scan``, which says what the arguments are.
     """
-    compiled = native.can_scan(candidate_input, gate_input, keys, parameters)
-    scan = native.memory_scan if compiled else reference.memory_scan
-    return scan(candidate_input, gate_input, keys, parameters, offsets, read_at, closed)
+    given = (candidate_input, gate_input, keys, parameters)
+    if equations == PAPER and native.can_scan(*given):
+        return native.memory_scan(*given, offsets, read_at, closed)
+    return reference.memory_scan(*given, offsets, read_at, closed, equations)

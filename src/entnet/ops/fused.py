@@ -7,7 +7,7 @@ code and PyTorch see the same numbers, and one update runs over all of them.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 import torch
@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from entnet.config import EntNetConfig
 from entnet.data.story import RaggedBatch
+from entnet.ops.checks import check_floats, check_offsets, check_shape, check_whole
 from entnet.ops.library import (
     BatchStruct,
     ModelStruct,
@@ -22,6 +23,7 @@ from entnet.ops.library import (
     UpdateStruct,
     address,
     check,
+    gate_fields,
     is_plain,
     library,
 )
@@ -95,7 +97,9 @@ class CompiledNetwork:
         fixed_mask: Tensor | None = None,
         key_words: Tensor | None = None,
         allowed: Tensor | None = None,
+        entities: Collection[int] = (),
         norm_floor: float = 0.0,
+        gate_shape: tuple[float, float, float, float] | None = None,
         move: bool = True,
     ) -> None:
         """``parameters`` are those that are not fixed, by their names in EntNet.
@@ -116,8 +120,12 @@ class CompiledNetwork:
         self._fixed_mask = None if fixed_mask is None else fixed_mask.contiguous()
         self._key_words = key_words if config.keys == "tied" else None
         self._allowed = allowed if config.answer_set == "answers" else None
+        self._entities: Tensor | None = None
+        if config.keys == "named":
+            self._entities = torch.zeros(config.vocabulary, dtype=torch.uint8)
+            self._entities[list(entities)] = 1
         self.library = loaded
-        struct = ModelStruct(**self._description(norm_floor))
+        struct = ModelStruct(**self._description(norm_floor), **gate_fields(gate_shape))
         self.handle: int | None = loaded.entnet_engine_new(ctypes.byref(struct))
         self._result = ResultStruct()
 
@@ -144,6 +152,7 @@ class CompiledNetwork:
             "fixed_mask": address(self._fixed_mask),
             "key_words": address(self._key_words),
             "allowed": address(self._allowed),
+            "entity": address(self._entities),
             "parameters": self.flat.data_ptr(),
             "parameter_count": self.flat.numel(),
             **{field: self.starts.get(name, -1) for field, name in _PARTS.items()},
@@ -190,8 +199,21 @@ class CompiledNetwork:
                     f"{name} was moved after the compiled network was built: build it again"
                 )
 
+    def _check_batch(self, batch: RaggedBatch, keep: Tensor | None) -> None:
+        stories = check_offsets("story_offsets", batch.story_offsets)
+        check_whole("answers", batch.answers, (None,))
+        check_whole("words", batch.words, (None, None))
+        check_whole("question_words", batch.question_words, (batch.questions, None))
+        check_whole("question_step", batch.question_step, (batch.questions,))
+        if self.config.keys == "story":
+            check_whole("story_keys", batch.story_keys, (stories, self.config.slots))
+        check_floats("keep", keep, (stories, self.config.width))
+        if batch.quiet is not None:
+            check_shape("quiet", batch.quiet, (batch.sentences,))
+
     def _batch(self, batch: RaggedBatch, keep: Tensor | None) -> tuple[list[Tensor], Any]:
         """A batch as the library takes it, and the tensors that must outlive the call."""
+        self._check_batch(batch, keep)
         tensors = (
             batch.words,
             batch.story_offsets,
@@ -201,7 +223,8 @@ class CompiledNetwork:
             batch.story_keys if self.config.keys == "story" else None,
         )
         dense = [None if t is None else t.to("cpu", torch.int64).contiguous() for t in tensors]
-        dense.append(keep)
+        dense.append(None if keep is None else keep.contiguous())
+        dense.append(None if batch.quiet is None else batch.quiet.to(torch.bool).contiguous())
         struct = BatchStruct(
             batch.sentences,
             batch.story_offsets.numel() - 1,

@@ -17,20 +17,31 @@ from typing import Any, cast
 import torch
 from torch import Tensor
 
+from entnet.errors import EntNetError
+from entnet.ops.checks import check_shape, check_whole
 from entnet.ops.library import (
     HopsGradientsStruct,
     HopsStruct,
     address,
+    can_run,
     check,
-    is_plain,
     library,
 )
 
 
 def memory_hops_reference(
-    memories: Tensor, state: Tensor, heard: Tensor, H: Tensor | None, hops: int, linear: bool
+    memories: Tensor,
+    state: Tensor,
+    heard: Tensor,
+    H: Tensor | None,
+    hops: int,
+    linear: bool,
+    relu: bool = False,
 ) -> Tensor:
-    """p = softmax(u·m_i), or if linear u·m_i;  u ← u + Σ p_i c_i, or H u + Σ p_i c_i: the specification"""
+    """p = softmax(u·m_i), or if linear u·m_i;  u ← u + Σ p_i c_i, or H u + Σ p_i c_i: the specification
+
+    With ``relu``, states are cut off at 0 after every hop.
+    """
     there = torch.arange(memories.shape[1], device=heard.device) < heard.unsqueeze(1)
     # Taken apart in one step: the gradient of an indexed layer would be as large as all layers.
     layers = memories.permute(2, 0, 1, 3).contiguous().unbind(0)
@@ -40,18 +51,34 @@ def memory_hops_reference(
         attention = scores * there if linear else scores.masked_fill(~there, -torch.inf).softmax(1)
         found = torch.bmm(attention.unsqueeze(1), layers[layer + 1]).squeeze(1)
         state = (state if H is None else state @ H.T) + found
+        state = state.relu() if relu else state
     return state
 
 
 def memory_hops(
-    memories: Tensor, state: Tensor, heard: Tensor, H: Tensor | None, hops: int, linear: bool
+    memories: Tensor,
+    state: Tensor,
+    heard: Tensor,
+    H: Tensor | None,
+    hops: int,
+    linear: bool,
+    relu: bool = False,
 ) -> Tensor:
     """As ``memory_hops_reference``; compiled for float32 tensors in main memory, where that was built."""
-    if library() is None or not is_plain(memories, state, H):
-        return memory_hops_reference(memories, state, heard, H, hops, linear)
+    check_shape("memories", memories, (None, None, None, None))
+    questions, _, layers, width = memories.shape
+    check_shape("state", state, (questions, width))
+    check_whole("heard", heard, (questions,))
+    check_shape("H", H, (width, width))
+    if hops < 0 or layers < (hops + 1 if H is None else 2):
+        raise EntNetError(
+            f"{hops} hops over memories of {layers} layers: fewer layers than hops need"
+        )
+    if not can_run(memories, state, H):
+        return memory_hops_reference(memories, state, heard, H, hops, linear, relu)
     return cast(
         "Tensor",
-        _CompiledHops.apply(memories, state, heard, H, hops, linear),  # type: ignore[no-untyped-call]
+        _CompiledHops.apply(memories, state, heard.long(), H, hops, linear, relu),  # type: ignore[no-untyped-call]
     )
 
 
@@ -67,6 +94,7 @@ class _CompiledHops(torch.autograd.Function):
         H: Tensor | None,
         hops: int,
         linear: bool,
+        relu: bool,
     ) -> Tensor:
         loaded = library()
         assert loaded is not None
@@ -75,7 +103,7 @@ class _CompiledHops(torch.autograd.Function):
         H = None if H is None else H.contiguous()
         states = state.new_empty((questions, hops + 1, width))
         attention = state.new_empty((questions, hops, ages))
-        ctx.sizes = (*memories.shape, hops, linear)
+        ctx.sizes = (*memories.shape, hops, linear, relu)
         tensors = (heard, memories, state, H, states, attention)
         check(loaded.entnet_hops_forward(ctypes.byref(_describe(ctx.sizes, tensors))))
         ctx.save_for_backward(*tensors)
@@ -91,7 +119,7 @@ class _CompiledHops(torch.autograd.Function):
         places = HopsGradientsStruct(*(address(tensor) for tensor in (given, *out)))
         struct = _describe(ctx.sizes, saved)
         check(loaded.entnet_hops_backward(ctypes.byref(struct), ctypes.byref(places)))
-        return out[0], out[1], None, out[2], None, None
+        return out[0], out[1], None, out[2], None, None, None
 
 
 def _describe(sizes: Sequence[int], tensors: Sequence[Tensor | None]) -> ctypes.Structure:

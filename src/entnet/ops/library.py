@@ -10,6 +10,9 @@ import ctypes
 import functools
 import logging
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 
 import torch
@@ -74,6 +77,31 @@ def is_plain(*tensors: Tensor | None) -> bool:
     )
 
 
+def gate_fields(shape: tuple[float, float, float, float] | None) -> dict[str, float]:
+    """A ``GateShape``, or none, as fields of the C structures."""
+    names = ("gate_threshold", "gate_scale", "gate_shift", "gate_learns")
+    values = dict(zip(names, shape or (0.0,) * 4, strict=True))
+    return {"gate_shuts": int(shape is not None), **values}
+
+
+_plain: ContextVar[bool] = ContextVar("plain", default=False)
+
+
+@contextmanager
+def plain_pytorch() -> Iterator[None]:
+    """Operators called within it, in this thread, run in plain PyTorch."""
+    token = _plain.set(True)
+    try:
+        yield
+    finally:
+        _plain.reset(token)
+
+
+def can_run(*tensors: Tensor | None) -> bool:
+    """Whether compiled code is there and wanted, and can take these tensors."""
+    return not _plain.get() and library() is not None and is_plain(*tensors)
+
+
 def _structure(name: str, fields: str) -> type[ctypes.Structure]:
     """A C structure from lines of "kind: names"; kinds are integer, real and pointer."""
     kinds = {"integer": ctypes.c_int64, "real": ctypes.c_double, "pointer": ctypes.c_void_p}
@@ -84,7 +112,7 @@ def _structure(name: str, fields: str) -> type[ctypes.Structure]:
     return type(name, (ctypes.Structure,), {"_fields_": entries})
 
 
-# These repeat native/api.h, field by field.
+# These repeat native/api.h and native/running.h, field by field.
 
 ModelStruct = _structure(
     "ModelStruct",
@@ -92,7 +120,9 @@ ModelStruct = _structure(
     integer: slots width vocabulary sentence_length over_slots normalise close_on_empty slope_units
     integer: matrix_U matrix_V matrix_W
     real: norm_floor
-    pointer: fixed_mask key_words allowed parameters
+    integer: gate_shuts
+    real: gate_threshold gate_scale gate_shift gate_learns
+    pointer: fixed_mask key_words allowed entity parameters
     integer: parameter_count embedding keys U V W H R slope read_slope gate_bias candidate_bias
     integer: story_mask question_mask gate_mask
     """,
@@ -101,7 +131,7 @@ BatchStruct = _structure(
     "BatchStruct",
     """
     integer: sentences stories questions threads sentence_length question_length
-    pointer: words story_offsets question_words question_step answers story_keys keep
+    pointer: words story_offsets question_words question_step answers story_keys keep quiet
     """,
 )
 UpdateStruct = _structure(
@@ -110,6 +140,7 @@ UpdateStruct = _structure(
     pointer: gradients first second
     real: rate beta1 beta2 epsilon clip
     integer: mean_loss zero_null_output count
+    real: gate_penalty
     """,
 )
 ResultStruct = _structure(
@@ -125,6 +156,8 @@ ScanStruct = _structure(
     """
     integer: sentences stories reads slots width threads keys_per_story normalise
     real: norm_floor
+    integer: gate_shuts
+    real: gate_threshold gate_scale gate_shift gate_learns
     pointer: candidate_input gate_input keys key_input U slope gate_bias offsets read_at closed states
     """,
 )
@@ -132,6 +165,15 @@ ScanGradientsStruct = _structure(
     "ScanGradientsStruct",
     """
     pointer: states candidate_input gate_input keys key_input U slope gate_bias
+    """,
+)
+SplitStruct = _structure(
+    "SplitStruct",
+    """
+    pointer: text
+    integer: size final longest most
+    pointer: words starts ends lines
+    integer: consumed pieces runs breaks
     """,
 )
 LstmStruct = _structure(
@@ -147,10 +189,45 @@ LstmGradientsStruct = _structure(
     pointer: hiddens cells table U hidden cell
     """,
 )
+GruStruct = _structure(
+    "GruStruct",
+    """
+    integer: units rows sequences steps
+    pointer: active inputs attention U hidden gates hiddens
+    """,
+)
+GruGradientsStruct = _structure(
+    "GruGradientsStruct",
+    """
+    pointer: hiddens inputs attention U hidden
+    """,
+)
+MachineStruct = _structure(
+    "MachineStruct",
+    """
+    integer: ntm slots width heads units interface trace_width
+    integer: links masking deallocation sharpness usage_gradient read_first normalise
+    real: memory_start norm_epsilon
+    integer: rows sequences steps
+    pointer: active inputs U B asked keep
+    pointer: gate_gain gate_shift cell_gain cell_shift interface_gain interface_shift
+    pointer: hidden cell reads weights
+    pointer: gates cells raw recurrent interface_rows norm_gates norm_cells scales
+    pointer: trace memories link_states hiddens found
+    """,
+)
+MachineGradientsStruct = _structure(
+    "MachineGradientsStruct",
+    """
+    pointer: hiddens found gates interface_rows
+    pointer: gate_gain gate_shift cell_gain cell_shift interface_gain interface_shift
+    pointer: hidden cell reads weights
+    """,
+)
 HopsStruct = _structure(
     "HopsStruct",
     """
-    integer: questions ages layers width hops linear
+    integer: questions ages layers width hops linear relu
     pointer: heard memories state H states attention
     """,
 )
@@ -158,6 +235,33 @@ HopsGradientsStruct = _structure(
     "HopsGradientsStruct",
     """
     pointer: final memories state H
+    """,
+)
+WindowsNetworkStruct = _structure(
+    "WindowsNetworkStruct",
+    """
+    integer: width window query known fresh
+    pointer: embedding story_mask gate_mask question_mask gate_bias
+    pointer: embedding_squares story_squares gate_squares question_squares bias_squares
+    """,
+)
+WindowsStruct = _structure(
+    "WindowsStruct",
+    """
+    integer: count windows_count
+    pointer: offsets windows candidates queries answers
+    """,
+)
+WindowsTrainingStruct = _structure(
+    "WindowsTrainingStruct",
+    """
+    integer: count batch
+    pointer: order
+    real: rate clip dropout disguise
+    integer: seed
+    pointer: keep
+    real: loss
+    integer: errors
     """,
 )
 
@@ -170,6 +274,10 @@ def _declare(loaded: ctypes.CDLL) -> None:
         "entnet_scan_backward": (text, 2),
         "entnet_lstm_forward": (text, 1),
         "entnet_lstm_backward": (text, 2),
+        "entnet_gru_forward": (text, 1),
+        "entnet_gru_backward": (text, 2),
+        "entnet_machine_forward": (text, 1),
+        "entnet_machine_backward": (text, 2),
         "entnet_hops_forward": (text, 1),
         "entnet_hops_backward": (text, 2),
         "entnet_engine_new": (pointer, 1),
@@ -177,6 +285,10 @@ def _declare(loaded: ctypes.CDLL) -> None:
         "entnet_train": (text, 4),
         "entnet_evaluate": (text, 4),
         "entnet_stream_pack": (None, 1),
+        "entnet_words_free": (None, 1),
+        "entnet_split": (text, 2),
+        "entnet_windows_train": (text, 3),
+        "entnet_windows_score": (text, 3),
     }
     for name, (returns, arguments) in signatures.items():
         function = getattr(loaded, name)
@@ -185,7 +297,11 @@ def _declare(loaded: ctypes.CDLL) -> None:
     for name, outputs in (("entnet_stream_step", 4), ("entnet_stream_read", 3)):
         function = getattr(loaded, name)
         function.restype = text
-        function.argtypes = [pointer, pointer, integer, *[pointer] * outputs]
+        function.argtypes = [pointer, pointer, integer, integer, *[pointer] * outputs]
+    loaded.entnet_stream_scan.restype = text
+    loaded.entnet_stream_scan.argtypes = [pointer, pointer, integer, integer, *[pointer] * 4]
+    loaded.entnet_words_new.restype = pointer
+    loaded.entnet_words_new.argtypes = [text, integer, integer]
     loaded.entnet_poison.restype = None
     loaded.entnet_poison.argtypes = [integer]
     loaded.entnet_choose_kernel.restype = text

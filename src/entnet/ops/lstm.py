@@ -19,12 +19,13 @@ from typing import Any, cast
 import torch
 from torch import Tensor
 
+from entnet.ops.checks import check_shape, check_whole
 from entnet.ops.library import (
     LstmGradientsStruct,
     LstmStruct,
     address,
+    can_run,
     check,
-    is_plain,
     library,
 )
 
@@ -58,14 +59,19 @@ def lstm_scan(
     table: Tensor, words: Tensor, U: Tensor, hidden: Tensor, cell: Tensor, active: Sequence[int]
 ) -> tuple[Tensor, Tensor]:
     """As ``lstm_scan_reference``; compiled for float32 tensors in main memory, where that was built."""
-    if library() is None or not is_plain(table, U, hidden, cell):
+    check_shape("hidden", hidden, (None, None))
+    sequences, units = hidden.shape
+    check_shape("cell", cell, (sequences, units))
+    check_shape("table", table, (None, 4 * units))
+    check_shape("U", U, (4 * units, units))
+    check_whole("words", words, (None,))
+    if not can_run(table, U, hidden, cell):
         return lstm_scan_reference(table, words, U, hidden, cell, active)
     steps = torch.tensor(active, dtype=torch.int64)
     hiddens, cells = cast(
         "tuple[Tensor, Tensor]",
-        _CompiledScan.apply(table, words, U, hidden, cell, steps),  # type: ignore[no-untyped-call]
+        _CompiledScan.apply(table, words.long(), U, hidden, cell, steps),  # type: ignore[no-untyped-call]
     )
-    units = hidden.shape[1]
     return hiddens[:, :units], cells[:, :units]
 
 

@@ -13,20 +13,29 @@ import torch
 from torch import Tensor
 
 from entnet.errors import EntNetError
-from entnet.ops.library import ScanGradientsStruct, ScanStruct, address, check, is_plain, library
-from entnet.ops.reference import ScanParameters
+from entnet.ops.checks import check_floats, check_offsets, check_shape, check_whole
+from entnet.ops.library import (
+    ScanGradientsStruct,
+    ScanStruct,
+    address,
+    can_run,
+    check,
+    gate_fields,
+    is_plain,
+    library,
+)
+from entnet.ops.reference import GateShape, ScanParameters
 
 _INPUTS = (
     "Tensor candidate_input, Tensor gate_input, Tensor keys, Tensor key_input, Tensor? U, "
     "Tensor? slope, Tensor? gate_bias, Tensor offsets, Tensor read_at, Tensor? closed, "
-    "bool normalise, float norm_floor"
+    "bool normalise, float norm_floor, float[] gate_shape"
 )
 
 
 def can_scan(candidate_input: Tensor, gate_input: Tensor, keys: Tensor, p: ScanParameters) -> bool:
     """Whether the kernel is there and can take these."""
-    plain = is_plain(candidate_input, gate_input, keys, p.U, p.key_input, p.slope, p.gate_bias)
-    return plain and library() is not None
+    return can_run(candidate_input, gate_input, keys, p.U, p.key_input, p.slope, p.gate_bias)
 
 
 def memory_scan(
@@ -56,6 +65,7 @@ def memory_scan(
         closed,
         p.normalise,
         p.norm_floor,
+        list(p.gate_shape or ()),
     )
     return states
 
@@ -77,11 +87,17 @@ class _Call:
         closed: Tensor | None,
         normalise: bool,
         norm_floor: float,
+        gate_shape: list[float],
     ) -> None:
         floats = (candidate_input, gate_input, keys, key_input, U, slope, gate_bias)
         if not is_plain(*floats):
             raise EntNetError("the compiled scan takes float32 tensors in main memory")
         self.floats = [None if tensor is None else tensor.contiguous() for tensor in floats]
+        if keys.dim() not in (2, 3):
+            raise EntNetError(f"keys is {tuple(keys.shape)}, but must be (m, d) or (S, m, d)")
+        check_shape("candidate_input", candidate_input, (None, keys.shape[-1]))
+        check_offsets("offsets", offsets)
+        check_whole("read_at", read_at, (None,))
         self.offsets = offsets.to(torch.int64).contiguous()
         self.read_at = read_at.to(torch.int64).contiguous()
         self.closed = None if closed is None else closed.to(torch.bool).contiguous()
@@ -98,6 +114,7 @@ class _Call:
             keys_per_story=keys.dim() == 3,
             normalise=normalise,
             norm_floor=norm_floor,
+            **gate_fields(GateShape(*gate_shape) if gate_shape else None),
             offsets=address(self.offsets),
             read_at=address(self.read_at),
             closed=address(self.closed),
@@ -111,19 +128,13 @@ class _Call:
         _, m, d = self.shape
         sentences = candidate_input.shape[0]
         stories = self.offsets.numel() - 1
-        wanted = {
-            "candidate_input": (candidate_input, (sentences, d)),
-            "gate_input": (gate_input, (sentences, d)),
-            "keys": (keys, (stories, m, d) if keys.dim() == 3 else (m, d)),
-            "key_input": (key_input, tuple(keys.shape)),
-            "U": (U, (d, d)),
-            "slope": (slope, (d,)),
-            "gate_bias": (gate_bias, (m,)),
-            "closed": (self.closed, (sentences,)),
-        }
-        for name, (tensor, shape) in wanted.items():
-            if tensor is not None and tuple(tensor.shape) != shape:
-                raise EntNetError(f"{name} is {tuple(tensor.shape)}, but must be {shape}")
+        check_shape("gate_input", gate_input, (sentences, d))
+        check_shape("keys", keys, (stories, m, d) if keys.dim() == 3 else (m, d))
+        check_shape("key_input", key_input, tuple(keys.shape))
+        check_shape("U", U, (d, d))
+        check_shape("slope", slope, (d,))
+        check_shape("gate_bias", gate_bias, (m,))
+        check_shape("closed", self.closed, (sentences,))
 
     def forward(self) -> Tensor:
         loaded = library()
@@ -137,6 +148,7 @@ class _Call:
         """Gradients of the floating-point arguments, empty for those that are absent."""
         loaded = library()
         assert loaded is not None
+        check_floats("gradient", gradient, self.shape)
         gradient = gradient.contiguous()
         out = [torch.empty(0) if t is None else torch.empty_like(t) for t in self.floats]
         places = [
@@ -187,7 +199,7 @@ def _differentiate(ctx: Any, gradient: Tensor) -> tuple[Any, ...]:
         g if tensor is not None and needed else None
         for g, tensor, needed in zip(found, tensors[:7], ctx.needs_input_grad[:7], strict=True)
     ]
-    return (*wanted, *[None] * 5)
+    return (*wanted, *[None] * 6)
 
 
 torch.library.register_fake("entnet::memory_scan", _forward_shape)

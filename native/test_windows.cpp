@@ -1,22 +1,34 @@
-// Trains and scores the simple network of the Children's Book Test on small random questions, for the
-// sanitizers to watch: every array is allocated to its exact size. The Python tests compare what is computed
-// with PyTorch; here it must be finite, and training must lower the loss.
+// Trains and scores the simple network on windows on small random questions, for the sanitizers to watch: every
+// array is allocated to its exact size. The Python tests compare what is computed with PyTorch; here it must be
+// finite, and training must lower the loss.
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <vector>
 
-#include "cbt.cpp"
+#include "api.h"
+
+extern "C" {
+const char* entnet_windows_train(const EntnetWindowsNetwork*, const EntnetWindows*, EntnetWindowsTraining*);
+const char* entnet_windows_score(const EntnetWindowsNetwork*, const EntnetWindows*, float*);
+}
 
 namespace {
 
+constexpr int64_t kSlots = ENTNET_CANDIDATES;
+
 using Floats = std::vector<float>;
 
-Random dice{1};
+uint64_t dice = 1;
 
-int64_t draw(int64_t below) { return (int64_t)(dice.next() % (uint64_t)below); }
+int64_t draw(int64_t below) {
+  dice = dice * 6364136223846793005ull + 1442695040888963407ull;
+  return (int64_t)((dice >> 33) % (uint64_t)below);
+}
 
 Floats uniform(int64_t count, float scale) {
   Floats out((size_t)count);
-  for (float& x : out) x = scale * (float)(2 * dice.uniform() - 1);
+  for (float& x : out) x = scale * ((float)draw(2001) - 1000.0f) / 1000.0f;
   return out;
 }
 
@@ -42,16 +54,16 @@ struct Questions {
     for (int64_t i = 0; i < offsets.back() * window; ++i) windows.push_back((int32_t)draw(words));
   }
 
-  CbtQuestions view() const {
+  EntnetWindows view() const {
     const int64_t count = (int64_t)answers.size();
-    return {count, offsets.data(), windows.data(), candidates.data(), queries.data(), answers.data()};
+    return {count, offsets.back(), offsets.data(), windows.data(), candidates.data(), queries.data(), answers.data()};
   }
 };
 
 struct Parameters {
   Floats embedding, story, gate, question, bias;
   Floats embedding_squares, story_squares, gate_squares, question_squares, bias_squares;
-  CbtNetwork net;
+  EntnetWindowsNetwork net;
 
   Parameters(int64_t width, int64_t query, int64_t known, int64_t fresh, bool biased, bool adaptive)
       : embedding(uniform((known + fresh) * width, 0.5f)),
@@ -80,10 +92,10 @@ struct Parameters {
 };
 
 double epoch(const Parameters& network, const Questions& data, double dropout, const Floats& keep) {
-  const CbtQuestions view = data.view();
+  const EntnetWindows view = data.view();
   std::vector<int64_t> order;
   for (int64_t n = view.count - 1; n >= 0; --n) order.push_back(n);
-  CbtTraining training = {};
+  EntnetWindowsTraining training = {};
   training.count = view.count;
   training.batch = 4;
   training.order = order.data();
@@ -93,7 +105,7 @@ double epoch(const Parameters& network, const Questions& data, double dropout, c
   training.disguise = network.net.fresh ? 0.3 : 0.0;
   training.seed = 7;
   training.keep = keep.empty() ? nullptr : keep.data();
-  entnet_cbt_train(&network.net, &view, &training);
+  require(!entnet_windows_train(&network.net, &view, &training), "training");
   require(std::isfinite(training.loss), "finite loss");
   require(training.errors >= 0 && training.errors <= view.count, "errors are some of the questions");
   return training.loss;
@@ -113,24 +125,29 @@ void run(int64_t width, int64_t query, int64_t fresh, bool biased, bool adaptive
   for (int n = 0; n < 30; ++n) last = epoch(one, data, dropout, keep);
   require(last < first, "training lowers the loss");
 
-  const CbtQuestions view = data.view();
-  Floats scores((size_t)(count * kSlots), NAN), again((size_t)(3 * kSlots), NAN);
-  entnet_cbt_score(&one.net, &view, 0, count, scores.data());
+  const EntnetWindows view = data.view();
+  Floats scores((size_t)(count * kSlots), NAN);
+  require(!entnet_windows_score(&one.net, &view, scores.data()), "scoring");
   for (float score : scores) require(std::isfinite(score), "finite scores");
-  entnet_cbt_score(&one.net, &view, 20, 3, again.data());
-  for (size_t k = 0; k < again.size(); ++k)
-    require(again[k] == scores[20 * kSlots + k], "a question's scores are its own");
   for (int64_t k = 0; k < width; ++k) require(one.embedding[k] == 0, "the null word stays zero");
+
+  data.answers[3] = kSlots;
+  require(entnet_windows_score(&one.net, &view, scores.data()) != nullptr, "a bad answer is refused");
+  data.answers[3] = 0;
+  data.candidates[5] = -1;
+  require(entnet_windows_score(&one.net, &view, scores.data()) != nullptr, "a bad word is refused");
+  data.candidates[5] = 0;
+  data.offsets[2] = data.offsets.back() + 1;
+  require(entnet_windows_score(&one.net, &view, scores.data()) != nullptr, "bad offsets are refused");
 }
 
 }  // namespace
 
-int main() {
-  require(entnet_cbt_version() > 0, "a version");
+void test_windows() {
+  dice = 1;
   for (int64_t width : {16, 48})
     for (int64_t query : {5, 21})
       for (int64_t fresh : {0, 1, 16})
         for (int options = 0; options < 8; ++options)
           run(width, query, fresh, options & 1, options & 2, options & 4);
-  std::puts("the Children's Book Test: clean");
 }
