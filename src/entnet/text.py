@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 NULL_WORD = "<null>"
 """Word 0. It pads sentences, embeds as zero, and stands in for words never seen in training."""
+
+UNKNOWN_WORD = "<unknown>"
+"""In the vocabulary of a network that reads running text, such as a book's: all words that it lacks."""
 
 _EDGE_PUNCTUATION = '.,;:!?"()[]'
 
@@ -20,8 +24,7 @@ def tokenise(text: str, lowercase: bool = True) -> list[str]:
     """
     if lowercase:
         text = text.lower()
-    words = (word.strip(_EDGE_PUNCTUATION) for word in text.split())
-    return [word for word in words if word]
+    return [word for piece in text.split() if (word := piece.strip(_EDGE_PUNCTUATION))]
 
 
 def answer_token(answer: str, lowercase: bool = True) -> str:
@@ -38,8 +41,10 @@ class Vocab:
             raise ValueError(f"a vocabulary starts with {NULL_WORD!r}")
         self.words: tuple[str, ...] = tuple(words)
         self.index: dict[str, int] = {word: i for i, word in enumerate(self.words)}
+        self.other = self.index.get(UNKNOWN_WORD, 0)
+        """What stands for a word that is not known: the null word, unless there is one for them."""
         if len(self.index) != len(self.words):
-            repeated = sorted({word for word in self.words if self.words.count(word) > 1})
+            repeated = sorted(word for word, times in Counter(self.words).items() if times > 1)
             raise ValueError(f"a vocabulary names each word once; repeated: {repeated[:5]}")
 
     @classmethod
@@ -63,8 +68,14 @@ class Vocab:
         return f"Vocab({len(self)} words)"
 
     def encode(self, words: Sequence[str]) -> list[int]:
-        """Numbers of the words; a word that is not known becomes the null word."""
-        return [self.index.get(word, 0) for word in words]
+        """Numbers of the words; a word that is not known becomes the null word, or ``<unknown>``."""
+        number, other = self.index.get, self.other
+        return [number(word, other) for word in words]
+
+    @property
+    def reads_running_text(self) -> bool:
+        """Whether it has a word for all those that it lacks."""
+        return self.other != 0
 
     def unknown(self, words: Iterable[str]) -> list[str]:
         """Those of the words that the vocabulary lacks, each once, in order of appearance."""
@@ -78,7 +89,7 @@ class Vocab:
         """Read ``vocab.json``: a JSON list of words, the null word first."""
         try:
             words = json.loads(path.read_text(encoding="utf-8"))
-        except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        except (ValueError, RecursionError) as error:
             raise ValueError(f"{path}: not a vocabulary (a JSON list of words): {error}") from error
         if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
             raise ValueError(f"{path}: not a vocabulary (a JSON list of words)")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from entnet.data.cbt import (
+from entnet.data.cbt.format import (
     BLANK,
     CbtQuestion,
     cbt_file_name,

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from entnet.data.cbt import BLANK, SPLITS, CbtQuestion, cbt_file_name, write_cbt
-from entnet.data.cbt_stats import measure_kind, read_official_stats, stats_markdown
+from entnet.data.cbt.format import BLANK, SPLITS, CbtQuestion, cbt_file_name, write_cbt
+from entnet.data.cbt.stats import measure_kind, read_official_stats, stats_markdown
 from entnet.errors import DataError
 
 

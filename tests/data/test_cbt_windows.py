@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from entnet.data.cbt import BLANK, CbtQuestion, write_cbt
-from entnet.data.cbt_windows import (
+from entnet.data.cbt.format import BLANK, CbtQuestion, write_cbt
+from entnet.data.cbt.windows import (
     QUERY_REACH,
     WindowedQuestions,
     as_rows,

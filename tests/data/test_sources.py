@@ -58,11 +58,11 @@ def server() -> Iterator[Server]:
     server.server_close()
 
 
-def archive(files: dict[str, bytes]) -> bytes:
+def archive(files: dict[str, bytes], root: str = "tasks_1-20_v1-2/") -> bytes:
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w:gz") as tar:
         for name, content in files.items():
-            info = tarfile.TarInfo(f"tasks_1-20_v1-2/{name}")
+            info = tarfile.TarInfo(f"{root}{name}")
             info.size = len(content)
             tar.addfile(info, io.BytesIO(content))
     return buffer.getvalue()
@@ -169,3 +169,52 @@ def test_official_files_are_recognised(official_data: Path) -> None:
     found = sources.find_babi("en-10k", 2, "train", official_data)
     assert found is not None
     assert found.is_file()
+
+
+def test_a_data_set_of_two_archives(
+    small: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each is verified by itself; what is there already is not fetched again."""
+    text, grid = FILES["en/one.txt"], FILES["en/two.txt"]
+    (tmp_path / "blob").write_bytes(text)
+    first = sources.blob_id(tmp_path / "blob")
+    (tmp_path / "blob").write_bytes(grid)
+    second = sources.blob_id(tmp_path / "blob")
+    known = {"train/answers.tsv": first, "grids.v1.train.json": second}
+    monkeypatch.setattr(sources, "checksums", lambda name: known)
+    tables, grids = (archive.folder for archive in sources.SOURCES["propara"])
+    small.content = archive(
+        {
+            f"{tables}/train/answers.tsv": text,
+            f"{grids}/grids.v1.train.json": grid,
+            f"{grids}/parameters.json": b"{}",
+        },
+        root="",
+    )
+    with pytest.raises(EntNetError, match="as many addresses"):
+        sources.download("propara", tmp_path, url(small))
+    with pytest.raises(EntNetError, match="could not be downloaded"):
+        sources.download("propara", tmp_path, [url(small), "http://127.0.0.1:9/none"])
+    folder = sources.download("propara", tmp_path, [url(small), url(small)])
+    assert {str(p.relative_to(folder)) for p in folder.rglob("*.*")} == set(known)
+    assert set(sources.verify("propara", tmp_path).values()) == {"ok"}
+    asked = len(small.ranges)
+    sources.download("propara", tmp_path, [url(small), url(small)])
+    assert (asked, len(small.ranges)) == (2, 2)
+
+
+def test_a_file_of_babilong_is_fetched_by_name_and_resumed(server: Server, tmp_path: Path) -> None:
+    server.content = b'[{"input": "Mary ran.", "question": "Where?", "target": "garden"}]' * 4000
+    address = f"http://127.0.0.1:{server.server_port}/data/{{task}}/{{length}}.json"
+    server.drop_after = 70_000
+    with pytest.raises(EntNetError, match="the same command resumes"):
+        sources.download_babilong("qa1", "1k", tmp_path, address)
+    assert not (tmp_path / "babilong/qa1/1k.json").exists()
+    server.drop_after = None
+    path = sources.download_babilong("qa1", "1k", tmp_path, address)
+    assert path == tmp_path / "babilong/qa1/1k.json"
+    assert path.read_bytes() == server.content
+    assert server.ranges[-1] is not None
+    asked = len(server.ranges)
+    assert sources.download_babilong("qa1", "1k", tmp_path, address) == path
+    assert len(server.ranges) == asked

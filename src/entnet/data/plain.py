@@ -12,7 +12,7 @@ from pathlib import Path
 
 from entnet.data.babi import read_text
 from entnet.data.story import Question, Story
-from entnet.errors import DataError
+from entnet.errors import DataError, EntNetError
 
 # White space after the mark, and whatever closes a quotation or a bracket with it.
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"'”’)\]]*\s+")
@@ -40,10 +40,16 @@ def parse_plain(text: str) -> list[Story]:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if not (lines and all(_NUMBERED.match(line) for line in lines)):
         return _stories([lines])
-    numbers = [int(line.split(maxsplit=1)[0]) for line in lines]
+    numbers = [_number(line.split(maxsplit=1)[0]) for line in lines]
     lines = [_NUMBERED.sub("", line) for line in lines]
     starts = [i for i, number in enumerate(numbers) if i == 0 or number <= numbers[i - 1]]
     return _stories([lines[a:b] for a, b in zip(starts, [*starts[1:], len(lines)], strict=True)])
+
+
+def _number(digits: str) -> int:
+    if len(digits) > 9:
+        raise EntNetError(f"a line number of {len(digits):,} digits; at most 9 are read")
+    return int(digits)
 
 
 def read_plain(path: Path | str) -> list[Story]:

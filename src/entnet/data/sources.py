@@ -5,6 +5,7 @@ Data lies under one directory: the one given, else ``$ENTNET_DATA``, else the us
     babi/en/qa1_single-supporting-fact_train.txt …    1,000 training questions a task
     babi/en-10k/…                                     10,000 training questions a task
     cbt/data/…                                        the Children's Book Test
+    propara/train/… grids.v1.train.json …             ProPara: the leaderboard's tables, and state grids
 
 Files are recognised by checksum (Git's blob id), so data copied from anywhere can be verified.
 """
@@ -19,8 +20,9 @@ import tarfile
 import tempfile
 import urllib.error
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from importlib import resources
 from pathlib import Path
 from typing import Literal
@@ -34,24 +36,38 @@ FileState = Literal["ok", "changed", "missing"]
 
 
 @dataclass(frozen=True)
-class Source:
-    """A data set: where it is officially had from, and its folder inside the archive."""
+class Archive:
+    """Where an archive is officially had from, and the folder inside it."""
 
-    name: str
     addresses: tuple[str, ...]
-    archive_root: str
+    folder: str
+    files: str = "*"
+    """What of the data set is in it: a pattern of paths."""
 
 
-SOURCES = {
-    "babi": Source(
-        "babi",
-        (
-            "https://s3.amazonaws.com/text-datasets/babi_tasks_1-20_v1-2.tar.gz",
-            "http://www.thespermwhale.com/jaseweston/babi/tasks_1-20_v1-2.tar.gz",
+SOURCES: dict[str, tuple[Archive, ...]] = {
+    "babi": (
+        Archive(
+            (
+                "https://s3.amazonaws.com/text-datasets/babi_tasks_1-20_v1-2.tar.gz",
+                "http://www.thespermwhale.com/jaseweston/babi/tasks_1-20_v1-2.tar.gz",
+            ),
+            "tasks_1-20_v1-2",
         ),
-        "tasks_1-20_v1-2",
     ),
-    "cbt": Source("cbt", ("http://www.thespermwhale.com/jaseweston/babi/CBTest.tgz",), "CBTest"),
+    "cbt": (Archive(("http://www.thespermwhale.com/jaseweston/babi/CBTest.tgz",), "CBTest"),),
+    "propara": (
+        Archive(
+            ("https://github.com/allenai/aristo-leaderboard/archive/refs/heads/master.tar.gz",),
+            "aristo-leaderboard-master/propara/data",
+            "*/*.tsv",
+        ),
+        Archive(
+            ("https://github.com/allenai/propara/archive/refs/heads/master.tar.gz",),
+            "propara-master/data/emnlp18",
+            "grids.v1.*.json",
+        ),
+    ),
 }
 
 
@@ -109,32 +125,79 @@ def require_babi(data_set: str, task: int, split: str, directory: Path | str | N
 def download(
     name: str,
     directory: Path | str | None = None,
-    address: str | None = None,
+    address: str | Sequence[str] | None = None,
     progress: Callable[[int, int | None], None] | None = None,
 ) -> Path:
-    """Fetch a data set's archive, resuming where an earlier try stopped, and unpack what is verified.
+    """Fetch a data set's archives, resuming where an earlier try stopped, and unpack what is verified.
 
-    ``progress`` is told bytes fetched and bytes in all. Returns the data set's folder.
+    ``address`` is another one to fetch the archive from, or one for each archive. ``progress`` is told
+    bytes fetched and bytes in all. Returns the data set's folder.
     """
-    source = SOURCES[name]
+    archives = SOURCES[name]
+    given = [address] if isinstance(address, str) else list(address or [])
+    if given and len(given) != len(archives):
+        raise EntNetError(
+            f"{name} is had from {len(archives)} archives: give as many addresses, not {len(given)}"
+        )
     root = data_root(directory)
     root.mkdir(parents=True, exist_ok=True)
-    part = root / f".{name}.download"
+    for number, archive in enumerate(archives):
+        known = _files_in(name, archive)
+        if known and all(_is(root / name / path, checksum) for path, checksum in known.items()):
+            continue
+        part = root / (f".{name}.download" if number == 0 else f".{name}-{number + 1}.download")
+        addresses = (given[number],) if given else archive.addresses
+        _fetch_any(name, addresses, part, progress or (lambda done, total: None))
+        _unpack(part, name, archive, root / name)
+        part.unlink()
+    return root / name
+
+
+def _files_in(name: str, archive: Archive) -> dict[str, str]:
+    """The known files of a data set that an archive holds, with their checksums."""
+    return {path: sum for path, sum in checksums(name).items() if fnmatch(path, archive.files)}
+
+
+BABILONG = (
+    "https://huggingface.co/datasets/RMT-team/babilong/resolve/main/data/{task}/{length}.json"
+)
+
+
+def download_babilong(
+    task: str,
+    length: str,
+    directory: Path | str | None = None,
+    address: str = BABILONG,
+    progress: Callable[[int, int | None], None] | None = None,
+) -> Path:
+    """Fetch one file of BABILong, such as ("qa1", "16k"), resuming where an earlier try stopped.
+
+    Its documents are checked as they are read; the benchmark has no checksums. Returns where the file is.
+    """
+    path = data_root(directory) / "babilong" / task / f"{length}.json"
+    if path.is_file():
+        return path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.download")
+    url = address.format(task=task, length=length)
+    _fetch_any("babilong", [url], part, progress or (lambda done, total: None))
+    part.replace(path)
+    return path
+
+
+def _fetch_any(
+    name: str, addresses: Sequence[str], part: Path, progress: Callable[[int, int | None], None]
+) -> None:
+    """Fetch from the first address that answers."""
     problems = []
-    for url in (address,) if address else source.addresses:
+    for url in addresses:
         try:
-            _fetch(url, part, progress or (lambda done, total: None))
-            break
+            return _fetch(url, part, progress)
         except (urllib.error.URLError, OSError) as error:
             problems.append(f"{url}: {getattr(error, 'reason', error)}")
-    else:
-        raise EntNetError(
-            f"{name} could not be downloaded ({'; '.join(problems)}); the same command resumes"
-        )
-    folder = root / name
-    _unpack(part, source, folder)
-    part.unlink()
-    return folder
+    raise EntNetError(
+        f"{name} could not be downloaded ({'; '.join(problems)}); the same command resumes"
+    )
 
 
 def _fetch(url: str, part: Path, progress: Callable[[int, int | None], None]) -> None:
@@ -163,30 +226,31 @@ def _fetch(url: str, part: Path, progress: Callable[[int, int | None], None]) ->
         raise OSError(f"the connection closed after {have} of {total} bytes")
 
 
-def _unpack(archive: Path, source: Source, folder: Path) -> None:
+def _unpack(part: Path, name: str, archive: Archive, folder: Path) -> None:
     """Unpack beside the destination, verify, then move into place: all of it or nothing."""
-    known = checksums(source.name)
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{source.name}.") as name:
-        unpacked = Path(name)
+    known = _files_in(name, archive)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{name}.") as temporary:
+        unpacked = Path(temporary)
         try:
-            with tarfile.open(archive) as tar:
+            with tarfile.open(part) as tar:
                 tar.extractall(unpacked, filter="data")
         except (tarfile.TarError, EOFError, OSError) as error:
-            archive.unlink()
+            part.unlink()
             raise EntNetError(
-                f"the archive of {source.name} is damaged ({error}) and was deleted; try again"
+                f"the archive of {name} is damaged ({error}) and was deleted; try again"
             ) from error
-        top = unpacked / source.archive_root
+        top = unpacked / archive.folder
         wrong = [p for p, checksum in known.items() if not _is(top / p, checksum)]
         if wrong:
-            archive.unlink()
+            part.unlink()
             raise EntNetError(
-                f"the archive of {source.name} is not the official one: {', '.join(wrong[:3])}"
+                f"the archive of {name} is not the official one: {', '.join(wrong[:3])}"
                 f"{' …' if len(wrong) > 3 else ''} missing or changed; it was deleted"
             )
         for path in sorted(top.rglob("*")):
-            if path.is_file():
-                target = folder / path.relative_to(top)
+            inside = path.relative_to(top)
+            if path.is_file() and fnmatch(str(inside), archive.files):
+                target = folder / inside
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.move(path, target)
 

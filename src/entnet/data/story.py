@@ -79,6 +79,8 @@ class RaggedBatch:
     """(Q) the answer's word or, where slots are the candidates, its slot."""
     story_keys: Tensor | None = None
     """(S, m) words that the slots of each story stand for, where keys differ per story."""
+    quiet: Tensor | None = None
+    """(N) sentences that are known to mean nothing, and should open no gate; only training looks at it."""
 
     @property
     def questions(self) -> int:
@@ -102,6 +104,7 @@ class RaggedBatch:
             self.question_step.to(device),
             self.answers.to(device),
             keys,
+            None if self.quiet is None else self.quiet.to(device),
         )
 
 
@@ -288,7 +291,7 @@ class Entries:
         for stories, asked in zip(sizes.tolist(), questions.tolist(), strict=True):
             first = int(everything.story_offsets[story])
             last = int(everything.story_offsets[story + stories])
-            keys = everything.story_keys
+            keys, quiet = everything.story_keys, everything.quiet
             yield RaggedBatch(
                 words=everything.words[first:last],
                 story_offsets=everything.story_offsets[story : story + stories + 1] - first,
@@ -296,6 +299,7 @@ class Entries:
                 question_step=everything.question_step[question : question + asked] - first,
                 answers=everything.answers[question : question + asked],
                 story_keys=None if keys is None else keys[story : story + stories],
+                quiet=None if quiet is None else quiet[first:last],
             )
             story += stories
             question += asked

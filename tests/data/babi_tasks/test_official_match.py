@@ -17,6 +17,8 @@ from entnet.data.babi_tasks.compare import (
 )
 from entnet.data.story import Question, Story
 
+pytestmark = pytest.mark.slow
+
 ANSWERS = {3: 0.06}
 """Of task 3 there are but 2,925 official questions, whose two parts differ by 0.05 themselves."""
 

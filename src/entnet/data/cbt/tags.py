@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from entnet.data.cbt import Split
+from entnet.data.cbt.format import Split
 from entnet.errors import DataError
 
 _SPLIT_NAMES: dict[str, Split] = {"training": "train", "validation": "valid", "test": "test"}

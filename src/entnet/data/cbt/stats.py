@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from entnet.data.cbt import SPLITS, CbtQuestion, Kind, Split, cbt_file_name, iterate_cbt
+from entnet.data.cbt.format import SPLITS, CbtQuestion, Kind, Split, cbt_file_name, iterate_cbt
 from entnet.errors import DataError
 from entnet.files import write_atomically
 

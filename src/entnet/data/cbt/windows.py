@@ -22,7 +22,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from entnet.data.cbt import BLANK, CANDIDATES, CbtQuestion, iterate_cbt
+from entnet.data.cbt.format import BLANK, CANDIDATES, CbtQuestion, iterate_cbt
 from entnet.data.story import Corpus
 from entnet.text import NULL_WORD, Vocab
 

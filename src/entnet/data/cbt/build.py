@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 
 import platformdirs
 
-from entnet.data.cbt import (
+from entnet.data.cbt.format import (
     BLANK,
     CANDIDATES,
     CONTEXT,
@@ -42,8 +42,8 @@ from entnet.data.cbt import (
     iterate_cbt,
     write_cbt,
 )
-from entnet.data.cbt_rules import READINGS, Lexicon, Reading, ReadingName, is_any_noun
-from entnet.data.cbt_tags import Book, Sentence, Token, list_books, read_tagged
+from entnet.data.cbt.rules import READINGS, Lexicon, Reading, ReadingName, is_any_noun
+from entnet.data.cbt.tags import Book, Sentence, Token, list_books, read_tagged
 from entnet.errors import EntNetError
 from entnet.files import write_atomically
 
@@ -60,7 +60,7 @@ class BuildConfig:
     """Everything that decides what the files hold."""
 
     seed: int = 1
-    reading: ReadingName = "entities"
+    reading: ReadingName = "official"
     kinds: tuple[Kind, ...] = ("NE", "CN")
     splits: tuple[Split, ...] = SPLITS
     """Files to make. All books are counted all the same, so each is as it would be beside the others."""
@@ -74,26 +74,34 @@ def default_directory() -> Path:
 # The first pass.
 
 
-def book_lexicon(book: Book) -> tuple[Counter[str], set[str]]:
-    """Words of a book with their counts, and those among them that carry an entity label."""
-    counts: Counter[str] = Counter()
-    entities: set[str] = set()
+class BookWords(NamedTuple):
+    """What the first pass takes from a book; counts are of words in lower case."""
+
+    counts: Counter[str]
+    proper: Counter[str]
+    entities: set[str]
+
+
+def book_lexicon(book: Book) -> BookWords:
+    """Words of a book with their counts, as proper nouns too, and those that carry an entity label."""
+    found = BookWords(Counter(), Counter(), set())
     for sentence in read_tagged(book.path):
-        counts.update(token.word.lower() for token in sentence)
-        entities.update(token.word for token in sentence if token.label != "O")
-    return counts, entities
+        found.counts.update(token.word.lower() for token in sentence)
+        found.proper.update(token.word.lower() for token in sentence if token.tag[:3] == "NNP")
+        found.entities.update(token.word for token in sentence if token.label != "O")
+    return found
 
 
-def merge_lexicons(
-    books: Sequence[Book], found: Iterable[tuple[Counter[str], set[str]]]
-) -> Lexicon:
+def merge_lexicons(books: Sequence[Book], found: Iterable[BookWords]) -> Lexicon:
     counts: Counter[str] = Counter()
+    proper: Counter[str] = Counter()
     entities: set[str] = set()
-    for book, (words, labelled) in zip(books, found, strict=True):
-        entities |= labelled
+    for book, words in zip(books, found, strict=True):
+        entities |= words.entities
         if book.split == "train":
-            counts.update(words)
-    return Lexicon(dict(counts), frozenset(entities))
+            counts.update(words.counts)
+            proper.update(words.proper)
+    return Lexicon(dict(counts), dict(proper), frozenset(entities))
 
 
 # The second pass.
@@ -126,18 +134,37 @@ class _Window:
         return tuple(text for text, _ in self.sentences)
 
 
-def book_questions(
-    sentences: Iterable[Sentence],
-    draws: dict[Kind, random.Random],
-    reading: Reading,
-    lexicon: Lexicon,
-) -> Iterator[tuple[Kind, CbtQuestion]]:
-    """All questions that a book allows, in its order, each kind with its own source of chance."""
+class Place(NamedTuple):
+    """A sentence of a book, and the twenty before it."""
+
+    window: _Window
+    tokens: list[str]
+    asked: dict[Kind, dict[str, list[int]]]
+    """Where the words that can be asked for stand in the sentence."""
+
+    def can_ask(self, kind: Kind) -> Iterator[tuple[str, list[int]]]:
+        """Words of this kind in the sentence that also occur, as that kind, in the twenty before."""
+        before = self.window.words[_ASKED + KINDS.index(kind)]
+        return ((word, places) for word, places in self.asked[kind].items() if word in before)
+
+    def offered(self, kind: Kind) -> set[str]:
+        """Words of the twenty sentences that can be candidates of this kind."""
+        return set(self.window.words[KINDS.index(kind)])
+
+    def query(self, position: int) -> str:
+        return " ".join([*self.tokens[:position], BLANK, *self.tokens[position + 1 :]])
+
+
+def book_places(
+    sentences: Iterable[Sentence], kinds: Iterable[Kind], reading: Reading, lexicon: Lexicon
+) -> Iterator[Place]:
+    """Every sentence of a book that has twenty before it, in order."""
     window = _Window()
     known: dict[Token, _Use] = {}
+    kinds = tuple(kinds)
     for sentence in sentences:
         words: list[list[str]] = [[] for _ in range(_COLUMNS)]
-        first: dict[Kind, dict[str, int]] = {kind: {} for kind in draws}
+        asked: dict[Kind, dict[str, list[int]]] = {kind: {} for kind in kinds}
         for position, token in enumerate(sentence):
             use = known.get(token)
             if use is None:
@@ -145,20 +172,35 @@ def book_questions(
             for column in use.columns:
                 words[column].append(token.word)
             for kind in use.asked:
-                if kind in first:
-                    first[kind].setdefault(token.word, position)
+                if kind in asked:
+                    asked[kind].setdefault(token.word, []).append(position)
         tokens = [token.word for token in sentence]
         if window.full:
-            for kind, draw in draws.items():
-                asked_before = window.words[_ASKED + KINDS.index(kind)]
-                for answer, position in first[kind].items():
-                    if answer not in asked_before:
-                        continue
-                    candidates = draw_candidates(answer, kind, window.words, draw)
-                    if candidates is not None:
-                        query = " ".join([*tokens[:position], BLANK, *tokens[position + 1 :]])
-                        yield kind, CbtQuestion(window.texts(), query, answer, candidates)
+            yield Place(window, tokens, asked)
         window.push(" ".join(tokens), words)
+
+
+def book_questions(
+    sentences: Iterable[Sentence],
+    draws: dict[Kind, random.Random],
+    reading: Reading,
+    lexicon: Lexicon,
+) -> Iterator[tuple[Kind, CbtQuestion]]:
+    """All questions that a book allows, in its order, each kind with its own source of chance."""
+    for place in book_places(sentences, draws, reading, lexicon):
+        for kind, draw in draws.items():
+            for answer, positions in place.can_ask(kind):
+                candidates = draw_candidates(answer, kind, place.window.words, draw)
+                if candidates is not None:
+                    position = positions[0]
+                    if reading.any_place and len(positions) > 1:
+                        position = draw.choice(positions)
+                    yield (
+                        kind,
+                        CbtQuestion(
+                            place.window.texts(), place.query(position), answer, candidates
+                        ),
+                    )
 
 
 class _Use(NamedTuple):

@@ -1,0 +1,104 @@
+"""Stories to train `world` on: some as bAbI tells them, task by task, most with everything in one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from entnet.data.babi_tasks import TASKS
+from entnet.data.babi_tasks.dice import Dice
+from entnet.data.story import Story
+from entnet.data.world import pools
+from entnet.data.world.story import draw_cast, tell_story
+
+HOUSE_TASKS = (1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14)
+"""bAbI's tasks that are told of people in a house."""
+TASK_SHARE = 0.35
+FILLED_SHARE = 0.1
+"""Share of the stories told with words that say nothing: sentences are longer and begin elsewhere."""
+LONGEST = 120
+
+
+def task_story(dice: Dice, task: int) -> Story:
+    """A story of one of bAbI's tasks, about people, things and places from larger pools."""
+    setting = TASKS[task].setting
+    more = dice.chance(0.3)
+    people = dice.draw(pools.PEOPLE, len(setting.people) + (dice.below(6) if more else 0))
+    places = dice.draw(pools.PLACES, len(setting.places) + (dice.below(6) if more else 0))
+    things: list[str] = []
+    if setting.objects:
+        pool = pools.THINGS[: pools.LISTABLE] if task == 8 else pools.THINGS
+        things = dice.draw(pool, 3 if task == 8 or not more else 3 + dice.below(5))
+    changed = replace(setting, people=tuple(people), places=tuple(places), objects=tuple(things))
+    story = TASKS[task].story(dice, changed)
+    if len(story.sentences) <= LONGEST:
+        return story
+    kept = tuple(asked for asked in story.questions if asked.after <= LONGEST)
+    return Story(story.sentences[:LONGEST], kept)
+
+
+def filled(dice: Dice, text: str) -> str:
+    """A sentence or question with a few words more that say nothing."""
+    words, end = text[:-1].split(" "), text[-1]
+    for _ in range(1 + dice.below(4)):
+        words.insert(dice.below(len(words) + 1), dice.pick(pools.FILLERS))
+    return " ".join(words) + end
+
+
+def filled_story(dice: Dice, story: Story) -> Story:
+    """The same story with words more in half of its sentences, and in some of its questions."""
+    sentences = (filled(dice, text) if dice.chance(0.5) else text for text in story.sentences)
+    questions = (
+        replace(asked, text=filled(dice, asked.text) if dice.chance(0.2) else asked.text)
+        for asked in story.questions
+    )
+    return Story(tuple(sentences), tuple(questions))
+
+
+def sized_stories(
+    stories: int,
+    seed: int,
+    split: str,
+    people: int | None = None,
+    things: int | None = None,
+    places: int | None = None,
+    sentences: int | None = None,
+) -> list[Story]:
+    """Mixed stories with so many of each; what is not given is drawn as in the mixture."""
+    dice = Dice.of(
+        "world", "seed", seed, split, people or 0, things or 0, places or 0, sentences or 0
+    )
+    made: list[Story] = []
+    while len(made) < stories:
+        cast = draw_cast(dice, LONGEST)
+        story = tell_story(
+            dice,
+            replace(
+                cast,
+                people=cast.people if people is None else tuple(dice.draw(pools.PEOPLE, people)),
+                things=cast.things if things is None else tuple(dice.draw(pools.THINGS, things)),
+                places=cast.places if places is None else tuple(dice.draw(pools.PLACES, places)),
+                diarists=cast.diarists if people is None else (),
+                sentences=sentences or cast.sentences,
+            ),
+        )
+        if story.questions:
+            made.append(story)
+    return made
+
+
+def mixture(
+    stories: int, seed: int, split: str = "train", task_share: float = TASK_SHARE
+) -> list[Story]:
+    """So many stories. Equal arguments give equal stories; another seed or split, unrelated ones."""
+    dice = Dice.of("world", "seed", seed, split)
+    made: list[Story] = []
+    while len(made) < stories:
+        if dice.chance(task_share):
+            story = task_story(dice, dice.pick(HOUSE_TASKS))
+        else:
+            story = tell_story(dice, draw_cast(dice, LONGEST))
+        if dice.chance(FILLED_SHARE):
+            story = filled_story(dice, story)
+        if story.questions:
+            made.append(story)
+    return made
