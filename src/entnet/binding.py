@@ -1,0 +1,283 @@
+"""New words for known ones: a layer between a text and a network.
+
+A network learned its stories with some people, things and places. To it their names are interchangeable, so
+a name that it never saw can stand for one that a story does not use. Which kind of word a new one is, its
+place in the sentence says, where one kind only has stood in training:
+
+    places = Places.learn(stories, kinds)
+    names = Names(places)
+    names, words, new, _ = names.read(["alice", "went", "to", "the", "cellar"], vocab)
+    words                    # ["mary", "went", "to", "the", "bathroom"], for the network
+    names.told("bathroom")   # "cellar", for people
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple, Self
+
+from entnet.data.story import Question, Story
+from entnet.text import answer_token, tokenise
+
+EDGE = "|"
+"""What stands before the first word of a sentence and after the last."""
+NO_KIND = -1
+"""Stands among the kinds of a place where ordinary words stood, too."""
+
+
+class Bound(NamedTuple):
+    """A word of the story, and what it stands for."""
+
+    word: str
+    kind: str
+    """What it is: ``person``."""
+    member: str
+    """The word that the network reads in its place."""
+
+
+class Unbound(NamedTuple):
+    """A new word that stays unknown, and why."""
+
+    word: str
+    reason: str
+
+
+class Read(NamedTuple):
+    """A sentence as the network reads it."""
+
+    names: Names
+    words: list[str]
+    new: tuple[Bound, ...]
+    unbound: tuple[Unbound, ...]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Words that are interchangeable."""
+
+    name: str
+    members: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where in sentences each kind of word stands, and what is asked: learned from training stories."""
+
+    kinds: tuple[Kind, ...]
+    contexts: Mapping[str, tuple[int, ...]]
+    """``up the _ |``: the kinds that stood between these words."""
+    questions: Mapping[str, tuple[bool, ...]]
+    """``where is #0``: of each of its blanks, whether what fills it was always named before."""
+
+    @cached_property
+    def kind_of(self) -> Mapping[str, int]:
+        return {word: i for i, kind in enumerate(self.kinds) for word in kind.members}
+
+    @classmethod
+    def learn(cls, stories: Iterable[Story], kinds: Sequence[Kind]) -> Self:
+        kind_of = {word: i for i, kind in enumerate(kinds) for word in kind.members}
+        contexts: dict[str, set[int]] = defaultdict(set)
+        questions: dict[str, tuple[bool, ...]] = {}
+        seen: set[str] = set()
+        for story in stories:
+            named: set[str] = set()
+            waiting = sorted(story.questions, key=lambda question: question.after)
+            for count, sentence in enumerate(("", *story.sentences)):
+                words = tokenise(sentence)
+                named.update(words)
+                labels = tuple(_labels(words, kind_of))
+                if " ".join(labels) not in seen:
+                    seen.add(" ".join(labels))
+                    for i, label in enumerate(labels):
+                        for context in _contexts(labels, i):
+                            contexts[context].add(_kind_number(label))
+                while waiting and waiting[0].after <= count:
+                    asked = tokenise(waiting.pop(0).text)
+                    frame = " ".join(_labels(asked, kind_of))
+                    before = tuple(word in named for word in asked if word in kind_of)
+                    known = questions.get(frame, (True,) * len(before))
+                    questions[frame] = tuple(a and b for a, b in zip(known, before, strict=True))
+        stood = {context: tuple(sorted(of)) for context, of in contexts.items()}
+        return cls(tuple(kinds), stood, questions)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "kinds": [{"name": kind.name, "members": list(kind.members)} for kind in self.kinds],
+            "places": {context: list(of) for context, of in sorted(self.contexts.items())},
+            "questions": {frame: list(named) for frame, named in sorted(self.questions.items())},
+        }
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Self:
+        return cls(
+            tuple(Kind(kind["name"], tuple(kind["members"])) for kind in values["kinds"]),
+            {context: tuple(of) for context, of in values["places"].items()},
+            {frame: tuple(named) for frame, named in values["questions"].items()},
+        )
+
+    def stood(self, labels: Sequence[str], place: int) -> tuple[int, ...]:
+        """The kinds that stood where this word does, by the most that is known of the place."""
+        for context in _contexts(labels, place):
+            if context in self.contexts:
+                return self.contexts[context]
+        return ()
+
+
+@dataclass(frozen=True)
+class Names:
+    """Who and what a story has named so far. A value: reading gives another."""
+
+    places: Places
+    members: Mapping[str, str] = field(default_factory=dict)
+    """What each name of the story stands for; a name that the network knows mostly stands for itself."""
+
+    @cached_property
+    def named(self) -> Mapping[str, str]:
+        """The name of each member that the story uses."""
+        return {member: name for name, member in self.members.items()}
+
+    # Reading and asking.
+
+    def read(self, words: Sequence[str], known: Container[str]) -> Read:
+        """A sentence in the network's words; ``known`` are all of these. New words are bound."""
+        kinds, unclear = self._kinds_of(words, known)
+        members, used = dict(self.members), dict(self.named)
+        new: list[Bound] = []
+        unbound = [Unbound(word, reason) for word, reason in unclear.items()]
+        for word, kind in kinds.items():
+            if word in members:
+                continue
+            member = self._free(word, kind, used)
+            if member is None:
+                unbound.append(Unbound(word, self._full(kind)))
+                continue
+            members[word], used[member] = member, word
+            if member != word:
+                new.append(Bound(word, self.places.kinds[kind].name, member))
+        names = Names(self.places, members) if len(members) > len(self.members) else self
+        return Read(names, names.in_members(words), tuple(new), tuple(unbound))
+
+    def in_members(self, words: Sequence[str]) -> list[str]:
+        """Words as the network reads them. A word whose place another has taken becomes no word at all."""
+        return [self.members.get(word, "" if word in self.named else word) for word in words]
+
+    def told(self, answer: str) -> str:
+        """An answer of the network in the words of the story; of a list, each part."""
+        return ",".join(self.named.get(part, part) for part in answer.split(","))
+
+    def why_unknown(self, words: Sequence[str], known: Container[str]) -> str | None:
+        """Why a question cannot be answered from this story, if it shows in its words alone."""
+        kind_of = self.places.kind_of
+        for word in words:
+            if word not in self.members and (word not in known or word in self.named):
+                return f"{word!r} is not in the story"
+        read = [self.members.get(word, word) for word in words]
+        named = self.places.questions.get(" ".join(_labels(read, kind_of)))
+        if named is None:
+            return "no such question was asked in training"
+        asked = [word for word in words if self.members.get(word, word) in kind_of]
+        for word, must in zip(asked, named, strict=True):
+            if must and word not in self.members:
+                return f"{word!r} is not in the story"
+        return None
+
+    # What a new word may stand for.
+
+    def _kinds_of(
+        self, words: Sequence[str], known: Container[str]
+    ) -> tuple[dict[str, int], dict[str, str]]:
+        """The kind of every name in a sentence, in order; and of unclear words, what makes them so.
+
+        What one word turns out to be may tell what its neighbour is, so all are looked at until nothing new
+        is found. That adds and never takes away: the order in which words are looked at does not matter.
+        """
+        kind_of = self.places.kind_of
+        found = {
+            word: kind_of[self.members.get(word, word)]
+            for word in words
+            if self.members.get(word, word) in kind_of
+        }
+        new = [word for word in dict.fromkeys(words) if word not in found and word not in known]
+        while True:
+            labels = [f"#{found[w]}" if w in found else "" if w in new else w for w in words]
+            stood = {w: self._stood(words, labels, w) for w in new if w not in found}
+            clear = {w: of[0] for w, of in stood.items() if len(of) == 1 and of[0] != NO_KIND}
+            if not clear:
+                break
+            found |= clear
+        unclear = {
+            word: "it may be " + " or ".join(f"a {self.places.kinds[k].name}" for k in of)
+            for word, of in stood.items()
+            if len(of) > 1 and NO_KIND not in of
+        }
+        return {word: found[word] for word in dict.fromkeys(words) if word in found}, unclear
+
+    def _stood(self, words: Sequence[str], labels: Sequence[str], word: str) -> tuple[int, ...]:
+        """What may stand in all places of the sentence in which the word does."""
+        of = [set(self.places.stood(labels, i)) for i, other in enumerate(words) if other == word]
+        return tuple(sorted(set.intersection(*of)))
+
+    def _free(self, word: str, kind: int, used: Mapping[str, str]) -> str | None:
+        """The word itself, if it is of the kind and stands for nothing else; else the first free one."""
+        members = self.places.kinds[kind].members
+        if word in members and word not in used:
+            return word
+        return next((member for member in members if member not in used), None)
+
+    def _full(self, kind: int) -> str:
+        of = self.places.kinds[kind]
+        count = len(of.members)
+        return (
+            f"the story has as many of its kind ({of.name}) as the network can tell apart: {count}"
+        )
+
+
+def bind_story(places: Places, story: Story, known: Container[str]) -> Story:
+    """The story as a network reads it: names bound, and answers with them.
+
+    Questions see the names of the sentences before them. An answer that names what was not told is left.
+    """
+    names = Names(places)
+    sentences: list[str] = []
+    after = [names]
+    for sentence in story.sentences:
+        names, words, _, _ = names.read(tokenise(sentence), known)
+        sentences.append(" ".join(words))
+        after.append(names)
+    questions = []
+    for asked in story.questions:
+        now = after[asked.after]
+        text = " ".join(now.in_members(tokenise(asked.text)))
+        parts = answer_token(asked.answer).split(",")
+        answer = ",".join(now.members.get(part, part) for part in parts)
+        questions.append(Question(asked.after, text, answer, asked.supports))
+    return Story(tuple(sentences), tuple(questions))
+
+
+def _labels(words: Sequence[str], kind_of: Mapping[str, int]) -> Iterator[str]:
+    """Words, with ``#0`` for one of kind 0."""
+    return (f"#{kind_of[word]}" if word in kind_of else word for word in words)
+
+
+def _kind_number(label: str) -> int:
+    return int(label[1:]) if label.startswith("#") and label[1:].isdigit() else NO_KIND
+
+
+def _contexts(labels: Sequence[str], place: int) -> Iterator[str]:
+    """What a place is known by: two words before it and one after, then two before, then one and one.
+
+    A word that is still new tells nothing of its neighbours.
+    """
+    padded = [EDGE, EDGE, *labels, EDGE]
+    two, before, after = padded[place], padded[place + 1], padded[place + 3]
+    if not before:
+        return
+    if two and after:
+        yield f"{two} {before} _ {after}"
+    if two and EDGE not in (two, before):
+        yield f"{two} {before} _"
+    if after:
+        yield f"{before} _ {after}"

@@ -1,0 +1,163 @@
+"""New names: bound by their places, never two to one word, the same whatever they are called."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from entnet import Story
+from entnet.binding import Kind, Names, Places, bind_story
+from entnet.data.babi_tasks import generate
+from entnet.data.babi_tasks.task import OBJECTS, PEOPLE, PLACES
+from entnet.data.story import story_words
+from entnet.text import tokenise
+
+STORIES = generate(2, 1500, seed=1) + generate(1, 300, seed=1)
+KNOWN = story_words(STORIES)
+KINDS = (
+    Kind("person", tuple(name.lower() for name in PEOPLE)),
+    Kind("place", PLACES),
+    Kind("thing", OBJECTS),
+)
+
+
+@cache
+def places() -> Places:
+    return Places.learn(STORIES, KINDS)
+
+
+def read(*sentences: str, names: Names | None = None) -> tuple[Names, list[str]]:
+    """Sentences read one after the other, and the last one's words."""
+    names, words = names or Names(places()), []
+    for sentence in sentences:
+        names, words, _, _ = names.read(tokenise(sentence), KNOWN)
+    return names, words
+
+
+NEW = st.text(alphabet="bcdfgklmnprstvz", min_size=3, max_size=8).filter(lambda w: w not in KNOWN)
+
+
+@st.composite
+def castings(draw: st.DrawFn) -> tuple[Story, dict[str, str], dict[str, str]]:
+    """A story of task 2, and two castings of all its names with new ones."""
+    story = draw(st.sampled_from(STORIES))
+    words = sorted(story_words([story]) & {word for kind in KINDS for word in kind.members})
+    names = draw(
+        st.lists(NEW, min_size=2 * len(words), max_size=2 * len(words), unique=True),
+    )
+    first, second = names[: len(words)], names[len(words) :]
+    return story, dict(zip(words, first, strict=True)), dict(zip(words, second, strict=True))
+
+
+def renamed(story: Story, names: dict[str, str]) -> Story:
+    def said(text: str) -> str:
+        return " ".join(names.get(word, word) for word in tokenise(text))
+
+    questions = tuple(
+        type(asked)(asked.after, said(asked.text), said(asked.answer)) for asked in story.questions
+    )
+    return Story(tuple(map(said, story.sentences)), questions)
+
+
+@given(castings())
+def test_what_names_are_called_changes_nothing(
+    casting: tuple[Story, dict[str, str], dict[str, str]],
+):
+    story, one, other = casting
+    read_one = bind_story(places(), renamed(story, one), KNOWN)
+    assert read_one == bind_story(places(), renamed(story, other), KNOWN)
+    assert story_words([read_one]) <= KNOWN
+
+
+@given(castings())
+def test_two_names_never_share_a_word(casting: tuple[Story, dict[str, str], dict[str, str]]):
+    story, cast, _ = casting
+    names = Names(places())
+    for sentence in (
+        *renamed(story, cast).sentences,
+        *story.sentences,
+    ):  # new names, then known ones
+        names = names.read(tokenise(sentence), KNOWN).names
+        assert len(set(names.members.values())) == len(names.members)
+        for name, member in names.members.items():
+            assert names.told(member) == name
+
+
+@given(st.data())
+def test_what_a_word_is_does_not_depend_on_which_is_looked_at_first(data: st.DataObject) -> None:
+    told = data.draw(st.permutations(["brak travelled to the dorv.", "zim moved to the fep."]))
+    kinds = {}
+    names = Names(places())
+    for sentence in told:
+        names, _, new, _ = names.read(tokenise(sentence), KNOWN)
+        kinds |= {bound.word: bound.kind for bound in new}
+    assert kinds == {"brak": "person", "dorv": "place", "zim": "person", "fep": "place"}
+
+
+def test_a_name_that_is_unclear_waits_for_a_clear_place() -> None:
+    names, _, new, unbound = Names(places()).read(tokenise("the lantern"), KNOWN)
+    assert not new
+    assert "a place or a thing" in unbound[0].reason
+    _, _, new, _ = names.read(tokenise("alice picked up the lantern there"), KNOWN)
+    assert [(bound.word, bound.kind) for bound in new] == [
+        ("alice", "person"),
+        ("lantern", "thing"),
+    ]
+
+
+def test_a_known_name_gives_way_to_the_one_that_stands_for_it() -> None:
+    names, words = read("Alice went to the cellar.", "Mary went to the garden.")
+    assert names.members["alice"] == "mary"
+    assert names.members["mary"] != "mary"
+    assert words == [names.members["mary"], "went", "to", "the", "garden"]
+    assert names.told(names.members["mary"]) == "mary"
+
+
+def test_no_room_is_said_and_the_word_read_as_nothing() -> None:
+    names, _ = read(*(f"{name} went to the garden." for name in ("al", "bo", "cy", "di")))
+    _, words, new, unbound = names.read(tokenise("ed went to the garden"), KNOWN)
+    assert words[0] == "ed"
+    assert not new
+    assert unbound[0].word == "ed"
+    assert "4" in unbound[0].reason
+
+
+def test_words_that_are_no_names_are_left_alone() -> None:
+    for sentence in ("Alice strolled to the garden.", "Quickly Mary went home.", "Mary gave up."):
+        _, _, new, _ = Names(places()).read(tokenise(sentence), KNOWN)
+        assert not {bound.word for bound in new} & {"strolled", "quickly", "home", "gave", "up"}
+
+
+@pytest.mark.parametrize("text", ["🦊 went to the 🌋.", "x" * 20_000, "a " * 10_000, "| _ #0 ,"])
+def test_odd_texts_are_read_without_harm(text: str) -> None:
+    names, words = read(text, "Mary went to the garden.")
+    assert words[1:] == ["went", "to", "the", "garden"]
+    assert len(set(names.members.values())) == len(names.members)
+
+
+def test_emoji_are_names_like_others() -> None:
+    names, words = read("🦊 went to the 🌋.")
+    assert words[0] in KINDS[0].members
+    assert words[-1] in PLACES
+    assert names.told(words[-1]) == "🌋"
+
+
+def test_lists_are_told_part_by_part() -> None:
+    names, _ = read("Alice took the lantern there.", "Alice took the rope there.")
+    both = f"{names.members['rope']},{names.members['lantern']}"
+    assert names.told(both) == "rope,lantern"
+
+
+def test_questions_that_no_story_answers_are_seen() -> None:
+    names, _ = read("Alice took the lantern there.")
+    assert names.why_unknown(tokenise("Where is the lantern?"), KNOWN) is None
+    assert "sword" in (names.why_unknown(tokenise("Where is the sword?"), KNOWN) or "")
+    assert "milk" in (names.why_unknown(tokenise("Where is the milk?"), KNOWN) or "")
+    assert names.why_unknown(tokenise("What is the capital of France?"), KNOWN)
+
+
+def test_places_go_to_json_and_back() -> None:
+    assert Places.from_json(places().to_json()) == places()
