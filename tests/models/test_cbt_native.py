@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 import torch
 from torch import nn
 
 from cbt_questions import telling_questions
-from entnet.data.cbt_windows import WindowedQuestions, with_fresh
+from entnet.data.cbt.windows import WindowedQuestions, with_fresh
 from entnet.data.story import RaggedBatch
 from entnet.errors import EntNetError
-from entnet.models.cbt.native import NativeSimple, accuracy, is_built, is_simple, simple_config
 from entnet.models.entnet import EntNet
+from entnet.models.readers.native import NativeSimple, is_simple, simple_config
+from entnet.models.readers.scorer import accuracy
+from entnet.ops.windows import is_built
 from entnet.text import Vocab
+from kernels import poisoned_kernel, runnable_kernels
 
 KNOWN = 60
+
+
+@pytest.fixture(autouse=True, params=runnable_kernels())
+def kernel(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Every test runs on each build of the kernel, its work space filled with NaN before use."""
+    with poisoned_kernel(request.param):
+        yield request.param
 
 
 def questions(count: int, new: int = 0, seed: int = 1) -> WindowedQuestions:
@@ -149,7 +161,8 @@ def test_training_is_that_of_the_network(
     for (name, ours), (_, theirs) in zip(
         after.named_parameters(), model.named_parameters(), strict=True
     ):
-        torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5, msg=name)
+        # Six steps on losses near 13 carry rounding of up to 2e-5; each build sums in its own order.
+        torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=5e-5, msg=name)
 
 
 def test_adaptive_training_is_adagrad() -> None:

@@ -10,11 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from entnet.data.cbt import BLANK, CbtQuestion, write_cbt
-from entnet.models.cbt.frequency import ContextFrequency, CorpusFrequency, WordDistance
-from entnet.models.cbt.kneser_ney import END, START, KneserNey, estimate_discounts
-from entnet.models.cbt.language import NGramScorer
-from entnet.models.cbt.scorer import MISSING, accuracy, answers_of, split_query, training_sentences
+from entnet.data.cbt.format import BLANK, CbtQuestion, write_cbt
+from entnet.models.baselines.frequency import ContextFrequency, CorpusFrequency, WordDistance
+from entnet.models.baselines.kneser_ney import END, START, KneserNey, estimate_discounts
+from entnet.models.baselines.language import NGramScorer
+from entnet.models.readers.scorer import (
+    MISSING,
+    accuracy,
+    answers_of,
+    split_query,
+    training_sentences,
+)
 
 CANDIDATES = ("Ann", "Bob", "Cat", "Dan", "Eve", "Fay", "Gus", "Hal", "Ida", "Joe")
 

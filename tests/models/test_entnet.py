@@ -131,6 +131,7 @@ def test_gradcheck_of_the_scan(per_story: bool, normalise: bool, prelu: bool) ->
     assert torch.autograd.gradcheck(scan, leaves)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", VARIANTS)
 def test_gradcheck_of_the_whole_model(stories: list[Story], options: dict[str, Any]) -> None:
     model, corpus = network(stories, **options)
@@ -241,10 +242,10 @@ def test_slot_of_norm_zero_stays_finite() -> None:
     assert torch.isfinite(zero.grad).all()
 
 
-@pytest.mark.parametrize("optimiser", ["adam", "sgd"])
-def test_null_word_stays_zero_through_training(stories: list[Story], optimiser: str) -> None:
+@pytest.mark.parametrize("optimizer", ["adam", "sgd"])
+def test_null_word_stays_zero_through_training(stories: list[Story], optimizer: str) -> None:
     model, corpus = network(stories)
-    engine = TorchEngine(model, TrainConfig(optimiser=optimiser))
+    engine = TorchEngine(model, TrainConfig(optimizer=optimizer))
     for _ in range(5):
         engine.step(whole(corpus), 0.05)
     assert not model.embedding[0].any()
@@ -351,6 +352,7 @@ def test_a_slot_that_answers_alone_says_what_it_holds() -> None:
     torch.testing.assert_close(alone.scores[1], usual.scores[1])
 
 
+@pytest.mark.slow
 def test_slots_are_trained_to_answer_alone(stories: list[Story]) -> None:
     """A network of which half the questions are put to a slot alone comes to answer so, too."""
     keys = ("john", "mary", "milk")
@@ -358,7 +360,7 @@ def test_slots_are_trained_to_answer_alone(stories: list[Story]) -> None:
     for share in (0.0, 0.5):
         model, corpus = network(stories, keys="tied", key_words=keys, width=24)
         batch = whole(corpus)
-        engine = TorchEngine(model, TrainConfig(slot_alone=share))
+        engine = TorchEngine(model, TrainConfig(slot_supervision=share))
         torch.manual_seed(1)
         for _ in range(300):
             engine.step(batch, 0.01)
@@ -371,4 +373,26 @@ def test_slots_are_trained_to_answer_alone(stories: list[Story]) -> None:
 def test_slots_without_names_cannot_answer_alone(stories: list[Story]) -> None:
     model, _ = network(stories)
     with pytest.raises(EntNetError, match="tied keys"):
-        TorchEngine(model, TrainConfig(slot_alone=0.5))
+        TorchEngine(model, TrainConfig(slot_supervision=0.5))
+
+
+class Doubled(EntNet):
+    """A network with a loss of its own."""
+
+    def loss(self, batch: RaggedBatch) -> tuple[Tensor, Tensor]:
+        losses, scores = super().loss(batch)
+        return 2 * losses, scores
+
+
+def test_training_lowers_the_networks_own_loss(stories: list[Story]) -> None:
+    """Twice the loss at half the learning rate is the same step; evaluation does not use it."""
+    model, corpus = network(stories)
+    doubled = Doubled(model.config, model.vocab)
+    doubled.load_state_dict(model.state_dict())
+    config = TrainConfig(optimizer="sgd", max_grad_norm=0.0)
+    plain, own = TorchEngine(model, config), TorchEngine(doubled, config)
+    batch = whole(corpus)
+    assert own.predict(batch)[1] == plain.predict(batch)[1]
+    assert own.step(batch, 0.01).loss == pytest.approx(2 * plain.step(batch, 0.02).loss)
+    for one, other in zip(model.parameters(), doubled.parameters(), strict=True):
+        torch.testing.assert_close(one, other)

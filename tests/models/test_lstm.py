@@ -46,6 +46,7 @@ def batch_of(stories: list[Story], draw: str = "story") -> RaggedBatch:
     return entries.batch(np.arange(len(entries)))
 
 
+@pytest.mark.slow
 def test_gradients_of_the_whole_network_are_right() -> None:
     model = small_model().double()
     names = [name for name, _ in model.named_parameters()]
@@ -125,11 +126,12 @@ def test_impossible_sizes_are_refused() -> None:
         LSTMConfig(units=0)
 
 
+@pytest.mark.slow
 def test_it_learns_where_a_walker_on_a_small_grid_is() -> None:
     world = GridWorld(width=3, height=3, agents=1)
     torch.manual_seed(0)
     model = LSTM(LSTMConfig(vocabulary=len(world.vocab), sentence_length=4), world.vocab)
-    engine = TorchEngine(model, TrainConfig(rate=0.01))
+    engine = TorchEngine(model, TrainConfig(learning_rate=0.01))
     stream = grid_stream(world, 0, stories=32, lengths=(5, 5), asking=Asking(2))
     for number, batch in enumerate(islice(stream, 900)):
         engine.step(batch, 0.01 if number < 600 else 0.003)

@@ -52,6 +52,81 @@ def test_gradients_are_right(stories: list[Story], tying: str, linear_start: int
     assert torch.autograd.gradcheck(scores, tuple(model.parameters()))
 
 
+AUTHORS: dict[str, Any] = {
+    "tying": "layer-wise",
+    "activation": "relu",
+    "noise": "authors",
+    "time_position": True,
+    "empty_slots": 9,
+    "memory_limit": 9,
+}
+
+
+def test_gradients_of_the_authors_options_are_right(stories: list[Story]) -> None:
+    model = build(stories, **AUTHORS, time_noise=0.0, width=3, times=3).double()
+    batch = batch_of(model, stories[:2])
+    names = [name for name, _ in model.named_parameters()]
+
+    def scores(*values: Tensor) -> Tensor:
+        result: Tensor = torch.func.functional_call(
+            model, dict(zip(names, values, strict=True)), (batch,)
+        )
+        return result
+
+    assert torch.autograd.gradcheck(scores, tuple(model.parameters()))
+
+
+def test_empty_slots_take_attention_and_give_nothing(stories: list[Story]) -> None:
+    """Each adds e⁰ to what the softmax divides by, and 0 to what is found."""
+    one_hop = {"hops": 1, "empty_slots": 9, "memory_limit": 9, "times": None}
+    model, plain = build(stories, **one_hop).eval(), build(stories, hops=1, times=None).eval()
+    plain.load_state_dict(model.state_dict())
+    batch = batch_of(model, stories[:1])
+    mask, first, last = position_weights(5, 6), *model.embedding.unbind(1)
+    for number in range(batch.questions):
+        told = batch.words[: int(batch.question_step[number]) + 1]
+        u = (first[batch.question_words[number]] * mask).sum(0)
+        weights = ((first[told] * mask).sum(1) @ u).exp()
+        o = weights @ (last[told] * mask).sum(1) / (weights.sum() + 9 - len(told))
+        torch.testing.assert_close(model(batch)[number], last @ (u + o))
+    assert not torch.allclose(model(batch), plain(batch))
+
+
+def test_the_age_can_count_as_the_last_word(stories: list[Story]) -> None:
+    """Its vector is then weighted as a word in the place behind the longest sentence."""
+    model = build(stories, time_position=True, times=9).eval()
+    assert model.time is not None
+    weights = position_weights(6, 6)
+    rows, heard = torch.tensor([[0]]), torch.tensor([1])
+    nothing = model._memories(torch.zeros((1, 5), dtype=torch.int64), rows, heard)
+    torch.testing.assert_close(nothing[0, 0], model.time[0] * weights[5])
+
+
+def test_the_authors_noise(stories: list[Story]) -> None:
+    """Up to ⌈0.1 n⌉ empty memories, every number as likely, lie among n sentences."""
+    model = build(stories, noise="authors", times=40).train()
+    heard = torch.tensor([1, 8, 20]).repeat_interleave(3000)
+    ages = model._ages(torch.Size((len(heard), 20)), heard)
+    for number, most in ((1, 1), (8, 1), (20, 2)):
+        mine = ages[heard == number, :number]
+        assert (mine.diff(dim=1) >= 1).all()
+        empty = mine[:, -1] - (number - 1)
+        assert int(empty.min()) == 0
+        assert int(empty.max()) == most
+        # An empty memory behind the oldest sentence ages none.
+        likely = sum(n / (most + 1) * number / (number + 1) for n in range(most + 1))
+        assert empty.double().mean() == pytest.approx(likely, rel=0.08)
+    assert torch.equal(model.eval()._ages(torch.Size((1, 20)), heard), torch.arange(20)[None])
+
+
+def test_relu_keeps_states_from_going_below_zero(stories: list[Story]) -> None:
+    model = build(stories, tying="layer-wise", activation="relu").eval()
+    with torch.no_grad():
+        assert model.R is not None
+        model.R.copy_(torch.eye(len(model.vocab), 6))
+    assert (model(batch_of(model, stories)) >= 0).all()
+
+
 @pytest.mark.parametrize("tying", TYINGS)
 def test_the_equations_question_by_question(stories: list[Story], tying: str) -> None:
     """The batched forward pass against the paper's equations for one question at a time."""
@@ -122,7 +197,7 @@ def test_noise_ages_sentences_in_training_only(stories: list[Story]) -> None:
     model.eval()
     assert torch.equal(model(batch), model(batch))
     # Older sentences never become younger than those after them.
-    ages = model.train()._ages(torch.Size((1000, 20)))
+    ages = model.train()._ages(torch.Size((1000, 20)), torch.full((1000,), 20))
     assert (ages.diff(dim=1) >= 1).all()
     assert (ages - torch.arange(20)).float()[:, -1].mean() == pytest.approx(10, abs=0.5)
 
@@ -157,7 +232,8 @@ def test_the_null_word_stays_zero(stories: list[Story]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "value"), [("hops", 0), ("times", 0), ("time_noise", 1.0), ("linear_start", -1)]
+    ("field", "value"),
+    [("hops", 0), ("times", 0), ("time_noise", 1.0), ("linear_start", -1), ("empty_slots", 49)],
 )
 def test_impossible_values_are_refused(field: str, value: float) -> None:
     with pytest.raises(ConfigError, match=field):
@@ -168,6 +244,7 @@ PUBLISHED_1K = {1: 0.0, 4: 2.8, 15: 0.0, 20: 0.0}
 """Test error in percent, from MemN2N's own paper."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", PUBLISHED_1K)
 def test_babi_1k_is_within_two_points_of_the_published(
     task: int, official_data: Path, tmp_path: Path
@@ -180,7 +257,7 @@ def test_babi_1k_is_within_two_points_of_the_published(
     runs = []
     for seed in range(1, 5):
         config = TrainConfig(
-            seed=seed, epochs=60, halve_every=15, draw="question", stop_after_zero=8
+            seed=seed, epochs=60, halve_every=15, example="question", stop_after_zero=8
         )
         made = prepare(train, None, test, config, "memn2n", {"tying": "layer-wise"})
         best = Run(tmp_path / str(seed), made.build, made.data, config).train()["best"]

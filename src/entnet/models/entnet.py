@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import ClassVar
+
 import torch
 from torch import Tensor, nn
 
-from entnet.config import EntNetConfig
+from entnet.config import EntNetConfig, TrainConfig
 from entnet.data.story import RaggedBatch
 from entnet.errors import EntNetError
-from entnet.models.base import StoryModel, register
+from entnet.models.base import Answers, StoryModel, register
 from entnet.models.compiled import stream_of
 from entnet.models.encoder import Encoder, encode
 from entnet.models.memory import Memory, MemoryState
+from entnet.models.named import NamedSlots, name_slots
+from entnet.models.own_code import is_own_method
 from entnet.models.readout import Reading, Readout
-from entnet.ops import memory_scan
-from entnet.ops.reference import StepTrace, memory_step
 from entnet.text import Vocab
 
 
@@ -31,14 +34,17 @@ class EntNet(StoryModel):
 
     config: EntNetConfig
     config_class = EntNetConfig
+    encoder_class: ClassVar[type[Encoder]] = Encoder
+    memory_class: ClassVar[type[Memory]] = Memory
+    readout_class: ClassVar[type[Readout]] = Readout
 
     def __init__(self, config: EntNetConfig, vocab: Vocab) -> None:
         super().__init__(config, vocab)
         embedding = torch.randn(config.vocabulary, config.width) * config.embedding_scale
         self.embedding = nn.Parameter(embedding)
-        self.encoder = Encoder(config)
-        self.memory = Memory(config)
-        self.readout = Readout(config)
+        self.encoder = self.encoder_class(config)
+        self.memory = self.memory_class(config)
+        self.readout = self.readout_class(config)
         missing = vocab.unknown(config.key_words)
         if missing:
             raise EntNetError(
@@ -47,10 +53,20 @@ class EntNet(StoryModel):
         self.register_buffer(
             "key_ids", torch.tensor(vocab.encode(config.key_words)), persistent=False
         )
+        self.entities = frozenset(vocab.encode(config.key_words) if config.keys == "named" else ())
+        """Numbers of the words that get a slot as a story names them."""
         allowed = torch.full((config.vocabulary,), config.answer_set == "vocabulary")
         allowed[list(config.answer_words)] = True
         self.register_buffer("allowed", allowed, persistent=False)
+        self.slot_supervision = 0.0
+        """Set by ``prepare_training``: the share of training questions answered by named slots alone."""
+        self.gate_penalty = 0.0
+        """Set by ``prepare_training``: the price of gates that open for sentences of no meaning."""
         self.after_update()
+
+    @property
+    def answers(self) -> Answers:
+        return "candidates" if self.config.output == "slots" else "vocabulary"
 
     # A whole batch of stories.
 
@@ -58,9 +74,47 @@ class EntNet(StoryModel):
         """Scores of every answer to every question of the batch: (Q, answers)"""
         return self.answer(batch).scores
 
-    def answer(self, batch: RaggedBatch, alone: Tensor | None = None) -> Reading:
-        """The same, with the attention over slots; ``alone`` as in ``Readout``."""
-        keys = self.keys(batch.story_keys)
+    def loss(self, batch: RaggedBatch) -> tuple[Tensor, Tensor]:
+        """Cross-entropy; by option, a share of questions is answered from the slots they name alone."""
+        if self.gate_penalty > 0 and batch.quiet is not None:
+            return self._penalised(batch, batch.quiet)
+        if self.slot_supervision == 0:
+            return super().loss(batch)
+        drawn = torch.rand(batch.questions, 1, device=batch.words.device) < self.slot_supervision
+        scores = self.answer(batch, drawn & self.named_slots(batch.question_words)).scores
+        return nn.functional.cross_entropy(scores, batch.answers, reduction="none"), scores
+
+    def _penalised(self, batch: RaggedBatch, quiet: Tensor) -> tuple[Tensor, Tensor]:
+        """Cross-entropy, and a share of the price of gates pressed open for quiet sentences."""
+        pressures: list[tuple[Tensor, Tensor]] = []
+        scores = self.answer(batch, pressures=pressures).scores
+        learns = self.memory.gate_shape.learns if self.memory.gate_shape else 0.0
+        prices = [
+            (pressed.clamp_min(learns) * quiet[rows].unsqueeze(-1)).sum()
+            for rows, pressed in pressures
+        ]
+        price = torch.stack(prices).sum()
+        losses = nn.functional.cross_entropy(scores, batch.answers, reduction="none")
+        # What is reported is the loss of the answers: the price adds nothing but its gradient.
+        return losses + self.gate_penalty * (price - price.detach()) / batch.questions, scores
+
+    def prepare_training(self, config: TrainConfig) -> None:
+        self.gate_penalty = config.gate_penalty
+        if self.config.keys == "tied" and self.config.output == "words":
+            self.slot_supervision = config.slot_supervision
+        else:
+            super().prepare_training(config)
+
+    def answer(
+        self,
+        batch: RaggedBatch,
+        alone: Tensor | None = None,
+        pressures: list[tuple[Tensor, Tensor]] | None = None,
+    ) -> Reading:
+        """The same, with the attention over slots; ``alone`` as in ``Readout``, ``pressures`` as in the
+        scan."""
+        named = self._named(batch)
+        keys = self.keys(batch.story_keys if named is None else named.words)
         sentences = encode(batch.words, self.embedding, self.encoder.mask_for_story())
         gate_input = self._gate_view(batch.words, sentences)
         question = encode(batch.question_words, self.embedding, self.encoder.mask_for_question())
@@ -72,50 +126,103 @@ class EntNet(StoryModel):
             question = question * keep[batch.question_story]
             if self.config.keys != "free":
                 keys = keys * keep.unsqueeze(1)
-        states = memory_scan(
-            self.memory.candidate_input(sentences),
+        states = self.memory.scan(
+            sentences,
             gate_input,
             keys,
-            self.memory.scan_parameters(keys),
             batch.story_offsets,
             batch.question_step,
             self._closed(batch.words),
+            None if named is None else named.born,
+            pressures,
         )
-        return self._read(question, states, alone)
+        return self._read(question, states, alone, None if named is None else named.absent(batch))
 
     # A stream: state goes in and comes out.
 
+    @property
+    def streams(self) -> bool:
+        """Whether ``step`` and ``read`` stand for ``forward``.
+
+        In a subclass with a ``forward`` or ``answer`` of its own, but the ``step`` and ``read`` of this
+        class, they do not: then stories are read again when they are asked about.
+        """
+        batches, stream = ("forward", "answer"), ("initial_state", "step", "read")
+        if all(is_own_method(self, EntNet, name) for name in batches):
+            return True
+        return not all(is_own_method(self, EntNet, name) for name in stream)
+
+    @property
+    def slot_count(self) -> int:
+        return self.config.slots if self.streams else 0
+
+    @property
+    def keys_per_story(self) -> int:
+        return self.config.slots if self.config.keys == "story" else 0
+
+    @property
+    def reads_any_length(self) -> bool:
+        return self.config.encoder == "bow"
+
     def initial_state(self, story_keys: Tensor | None = None) -> MemoryState:
-        """Slots at their keys: one memory, or as many as ``story_keys`` (S, m) has rows."""
+        """Slots at their keys: one memory, or as many as ``story_keys`` (S, m) has rows.
+
+        Where slots are named as the story goes, there are none yet.
+        """
+        if not self.streams:
+            return super().initial_state(story_keys)
+        if self.config.keys == "named":
+            nothing = self.embedding.new_zeros((1, 0, self.config.width))
+            return MemoryState(nothing, nothing)
         keys = self.keys(story_keys)
         return MemoryState(keys if keys.dim() == 3 else keys.unsqueeze(0), keys)
 
     def step(self, state: MemoryState, words: Tensor) -> tuple[MemoryState, Tensor]:
         """Read one sentence, words (S, L), into each memory; also says how far gates opened, (S, m)."""
+        if not self.streams:
+            return super().step(state, words)
+        if self.config.keys == "named":
+            state = self.with_slots_for(state, words[0].tolist())
         stream = stream_of(self, state.memory, words)
         if stream is not None:
             keys = state.keys[0] if state.keys.dim() == 3 else state.keys
             memory, gates = stream.step(state.memory[0], keys, words[0])
             return state._replace(memory=memory.unsqueeze(0)), gates.unsqueeze(0)
         sentences = encode(words, self.embedding, self.encoder.mask_for_story())
-        trace: StepTrace = memory_step(
-            state.memory,
-            self.memory.candidate_input(sentences),
-            self._gate_view(words, sentences),
-            state.keys,
-            self.memory.scan_parameters(state.keys),
-            self._closed(words),
+        gate_input = self._gate_view(words, sentences)
+        trace = self.memory.step(
+            state.memory, sentences, gate_input, state.keys, self._closed(words)
         )
         return state._replace(memory=trace.memory), trace.gate
 
+    def with_slots_for(self, state: MemoryState, words: Sequence[int]) -> MemoryState:
+        """A slot more for each entity that is named for the first time, as long as there is room."""
+        if self.config.keys != "named":
+            return state
+        new = [word for word in dict.fromkeys(words) if word in self.entities]
+        new = [word for word in new if word not in state.named][
+            : self.config.slots - len(state.named)
+        ]
+        if not new:
+            return state
+        keys = self.embedding.detach()[new].unsqueeze(0)
+        return MemoryState(
+            torch.cat([state.memory, keys], 1),
+            torch.cat([state.keys, keys], 1),
+            (*state.named, *new),
+        )
+
     def read(self, state: MemoryState, question_words: Tensor) -> Reading:
         """Answer a question, words (S, L), from each memory."""
+        if not self.streams:
+            return super().read(state, question_words)
         stream = stream_of(self, state.memory, question_words)
         if stream is not None:
             scores, attention = stream.read(state.memory[0], question_words[0])
             return Reading(scores.unsqueeze(0), attention.unsqueeze(0))
         question = encode(question_words, self.embedding, self.encoder.mask_for_question())
-        return self._read(question, state.memory)
+        absent = None if state.memory.numel() else state.memory.new_zeros((1, 0), dtype=torch.bool)
+        return self._read(question, state.memory, absent=absent)
 
     # What both share.
 
@@ -146,8 +253,19 @@ class EntNet(StoryModel):
             if self.config.zero_null_output and self.readout.R is not None:
                 self.readout.R[0] = 0
 
-    def _read(self, question: Tensor, states: Tensor, alone: Tensor | None = None) -> Reading:
-        reading: Reading = self.readout(question, states, self._shared_slope(), alone)
+    def _named(self, batch: RaggedBatch) -> NamedSlots | None:
+        if self.config.keys != "named":
+            return None
+        return name_slots(batch, self.entities, self.config.slots)
+
+    def _read(
+        self,
+        question: Tensor,
+        states: Tensor,
+        alone: Tensor | None = None,
+        absent: Tensor | None = None,
+    ) -> Reading:
+        reading: Reading = self.readout(question, states, self._shared_slope(), alone, absent)
         if self.config.answer_set == "vocabulary" or self.config.output == "slots":
             return reading
         never = reading.scores.new_full((), -torch.inf)
@@ -166,9 +284,14 @@ class EntNet(StoryModel):
         if not self.config.close_on_empty:
             return None
         empty = (words == 0).all(-1)
-        return empty if bool(empty.any()) else None
+        # On the CPU looking saves work; elsewhere it would wait for the device.
+        return empty if empty.device.type != "cpu" or bool(empty.any()) else None
 
     def _kept_dimensions(self, batch: RaggedBatch) -> Tensor:
         stories = batch.story_offsets.numel() - 1
         keep = 1 - self.config.dropout
-        return torch.full((stories, self.config.width), keep).bernoulli().div(keep)
+        return (
+            torch.full((stories, self.config.width), keep, device=self.embedding.device)
+            .bernoulli()
+            .div(keep)
+        )

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import torch
 from torch import Tensor, nn
 
 from entnet.config import EntNetConfig, Matrix
-from entnet.ops.reference import ScanParameters
+from entnet.models.own_code import is_own_method
+from entnet.models.state import MemoryState
+from entnet.ops import memory_scan
+from entnet.ops.reference import (
+    PAPER,
+    Equations,
+    GateShape,
+    ScanParameters,
+    StepTrace,
+    candidate,
+    forget,
+    gate,
+    memory_step,
+)
+from entnet.ops.reference import memory_scan as reference_scan
 
-
-class MemoryState(NamedTuple):
-    """Everything that reading has brought about: what the slots hold, and what they stand for."""
-
-    memory: Tensor
-    """(S, m, d)"""
-    keys: Tensor
-    """(m, d), or (S, m, d) where keys differ per story"""
+__all__ = ["Memory", "MemoryState", "square_matrix"]
 
 
 def square_matrix(kind: Matrix, width: int, scale: float) -> nn.Parameter | None:
@@ -29,8 +34,22 @@ def square_matrix(kind: Matrix, width: int, scale: float) -> nn.Parameter | None
     return nn.Parameter(torch.randn(width, width) * scale)
 
 
+def gate_shape(config: EntNetConfig) -> GateShape | None:
+    """How gates shut; None for the paper's, which do not."""
+    threshold, learns = config.gate_threshold, config.gate_learns
+    if config.gate == "sigmoid":
+        return None
+    if config.gate == "threshold":
+        return GateShape(threshold, 1.0, 0.0, learns)
+    return GateShape(threshold, 1 / (1 - threshold), -threshold / (1 - threshold), learns)
+
+
 class Memory(nn.Module):
-    """Parameters of the gated slots."""
+    """The gated slots: their parameters and equations.
+
+    A subclass may have a ``gate``, ``candidate`` or ``forget`` of its own. They take and return what the
+    functions of these names in ``ops/reference.py`` do, which the paper's are.
+    """
 
     keys: Tensor | None
     gate_bias: Tensor | None
@@ -42,6 +61,7 @@ class Memory(nn.Module):
         d, m, scale = config.width, config.slots, config.weight_scale
         self.normalise = config.normalise
         self.norm_floor = 0.0 if config.zero_norm == "one" else 1e-12
+        self.gate_shape = gate_shape(config)
         self.U = square_matrix(config.U, d, scale)
         self.V = square_matrix(config.V, d, scale)
         self.W = square_matrix(config.W, d, scale)
@@ -57,6 +77,76 @@ class Memory(nn.Module):
         self.slope = nn.Parameter(torch.ones(units)) if config.activation == "prelu" else None
         self.width = d
 
+    # (2), (3) and (5)
+
+    def gate(
+        self, gate_input: Tensor, memory: Tensor, keys: Tensor, gate_bias: Tensor | None
+    ) -> Tensor:
+        """(2)  g_j, for every slot: (…, m)"""
+        return gate(gate_input, memory, keys, gate_bias)
+
+    def candidate(
+        self, candidate_input: Tensor, memory: Tensor, parameters: ScanParameters
+    ) -> Tensor:
+        """(3)  h̃_j, for every slot: (…, m, d)"""
+        return candidate(candidate_input, memory, parameters)
+
+    def forget(self, memory: Tensor, norm_floor: float = 0.0) -> Tensor:
+        """(5)  the slots, normalised: (…, m, d)"""
+        return forget(memory, norm_floor)
+
+    @property
+    def equations(self) -> Equations:
+        """These three; the paper's own where none is overridden, which compiled code knows."""
+        if all(is_own_method(self, Memory, name) for name in Equations._fields):
+            return PAPER
+        return Equations(self.gate, self.candidate, self.forget)
+
+    # What the scan needs, and the scan.
+
+    def step(
+        self,
+        memory: Tensor,
+        sentences: Tensor,
+        gate_input: Tensor,
+        keys: Tensor,
+        closed: Tensor | None,
+    ) -> StepTrace:
+        """Read one sentence, (S, d), into every memory."""
+        parameters = self.scan_parameters(keys)
+        candidates = self.candidate_input(sentences)
+        return memory_step(memory, candidates, gate_input, keys, parameters, closed, self.equations)
+
+    def scan(
+        self,
+        sentences: Tensor,
+        gate_input: Tensor,
+        keys: Tensor,
+        offsets: Tensor,
+        read_at: Tensor,
+        closed: Tensor | None,
+        born: Tensor | None = None,
+        pressures: list[tuple[Tensor, Tensor]] | None = None,
+    ) -> Tensor:
+        """Read stories that lie end to end, (N, d); the memory where it is wanted: (Q, m, d)
+
+        born (S, m): the sentence from which on a slot is there, where slots are named by the stories.
+        With ``pressures``, which plain PyTorch fills, see ``reference.memory_scan``.
+        """
+        inputs = (
+            self.candidate_input(sentences),
+            gate_input,
+            keys,
+            self.scan_parameters(keys),
+            offsets,
+            read_at,
+            closed,
+            self.equations,
+        )
+        if born is None and pressures is None:
+            return memory_scan(*inputs)
+        return reference_scan(*inputs, born, pressures)
+
     def candidate_input(self, sentences: Tensor) -> Tensor:
         """W s_t for every sentence: (N, d)"""
         return torch.zeros_like(sentences) if self.W is None else sentences @ self.W.T
@@ -68,5 +158,11 @@ class Memory(nn.Module):
             key_input = key_input + self.candidate_bias
         slope = None if self.slope is None else self.slope.expand(self.width)
         return ScanParameters(
-            self.U, key_input, slope, self.gate_bias, self.normalise, self.norm_floor
+            self.U,
+            key_input,
+            slope,
+            self.gate_bias,
+            self.normalise,
+            self.norm_floor,
+            self.gate_shape,
         )

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import torch
 from torch import Tensor, nn
 
 from entnet.config import EntNetConfig
+from entnet.models.state import Reading
 from entnet.ops.reference import activation
 
-
-class Reading(NamedTuple):
-    """An answer, and where it was looked for."""
-
-    scores: Tensor
-    """(Q, answers) before the softmax"""
-    attention: Tensor
-    """(Q, m) p_j of the last hop"""
+__all__ = ["Reading", "Readout", "attend"]
 
 
 def attend(question: Tensor, states: Tensor) -> Tensor:
     """Scores q·h_j of every slot: (Q, d), (Q, m, d) → (Q, m)"""
     return (states @ question.unsqueeze(-1)).squeeze(-1)
+
+
+def _softmax_over(scores: Tensor, present: Tensor) -> Tensor:
+    """Softmax over the slots that are present; zeros where none is."""
+    some = present.any(-1, keepdim=True)
+    return scores.masked_fill(some & ~present, -torch.inf).softmax(-1) * some
 
 
 class Readout(nn.Module):
@@ -56,10 +54,12 @@ class Readout(nn.Module):
         states: Tensor,
         shared_slope: Tensor | None,
         alone: Tensor | None = None,
+        absent: Tensor | None = None,
     ) -> Reading:
         """p = softmax(q·h), u = Σ p_j h_j, y = R φ(q + H u); further hops ask again with φ(q + H u).
 
         alone (Q, m): where a question's row marks slots, these answer by themselves, y = R φ(H u).
+        absent (Q, m): slots that are not there get no attention; where there is none, u = 0.
         """
         if self.H is None or self.R is None:
             scores = attend(question, states)
@@ -72,7 +72,7 @@ class Readout(nn.Module):
                 left = alone.any(-1, keepdim=True)  # (Q, 1)
                 scores = scores.masked_fill(left & ~alone, -torch.inf)
                 q = q.masked_fill(left, 0.0)
-            p = scores.softmax(-1)
+            p = scores.softmax(-1) if absent is None else _softmax_over(scores, ~absent)
             u = (p.unsqueeze(-2) @ states).squeeze(-2)
             q = activation(q + u @ self.H.T, slope)
         return Reading(q @ self.R.T, p)

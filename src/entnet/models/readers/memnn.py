@@ -22,9 +22,11 @@ from torch import Tensor, nn
 from entnet.config import ModelConfig
 from entnet.data.story import RaggedBatch
 from entnet.errors import EntNetError
-from entnet.models.base import StoryModel, register
+from entnet.models.base import Answers, StoryModel, register
 from entnet.models.encoder import encode
 from entnet.text import Vocab
+
+CANDIDATES = 10
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,14 @@ class WindowMemory(StoryModel):
 
     config: WindowMemoryConfig
     config_class = WindowMemoryConfig
+
+    @property
+    def answers(self) -> Answers:
+        return "candidates"
+
+    @property
+    def keys_per_story(self) -> int:
+        return CANDIDATES
 
     def __init__(self, config: WindowMemoryConfig, vocab: Vocab) -> None:
         super().__init__(config, vocab)

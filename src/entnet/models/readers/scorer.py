@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from entnet.data.cbt import BLANK, CANDIDATES, CbtQuestion, iterate_cbt
+from entnet.data.cbt.format import BLANK, CANDIDATES, CbtQuestion, iterate_cbt
 
 Floats = NDArray[np.float32]
 MISSING = -np.inf

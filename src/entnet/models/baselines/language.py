@@ -11,9 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from entnet.data.cbt import CbtQuestion
-from entnet.models.cbt.kneser_ney import END, START, KneserNey
-from entnet.models.cbt.scorer import Floats, split_query, table, tokens
+from entnet.data.cbt.format import CbtQuestion
+from entnet.models.baselines.kneser_ney import END, START, KneserNey
+from entnet.models.readers.scorer import Floats, split_query, table, tokens
 
 
 class NGramScorer:

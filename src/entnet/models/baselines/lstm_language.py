@@ -8,17 +8,22 @@ all of them.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Self
 
 import numpy as np
 import torch
+from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
 from entnet.config import Config
-from entnet.data.cbt import CbtQuestion
-from entnet.models.cbt.kneser_ney import END
-from entnet.models.cbt.scorer import Floats, split_query, table, tokens
+from entnet.data.cbt.format import CbtQuestion
+from entnet.files import write_atomically
+from entnet.models.baselines.kneser_ney import END
+from entnet.models.readers.scorer import Floats, split_query, table, tokens
 from entnet.text import Vocab
 
 State = tuple[Tensor, Tensor]
@@ -26,23 +31,12 @@ State = tuple[Tensor, Tensor]
 
 @dataclass(frozen=True)
 class LanguageConfig(Config):
-    """Size and training of the language model."""
+    """Size of the language model, and how it scores."""
+
+    kind: ClassVar[str] = "lstm-language"
 
     units: int = 256
     """Of an embedding and of the hidden state."""
-    least: int = 5
-    """A word is known if the training books have it so often; the others are one unknown word."""
-    streams: int = 64
-    """Stretches of text read side by side."""
-    steps: int = 35
-    """Words between two updates."""
-    sample: int = 1000
-    """Words that each update tells the right ones from."""
-    rate: float = 0.004
-    """At the start; it falls evenly to nothing at the end."""
-    clip: float = 1.0
-    epochs: int = 2
-    seed: int = 1
     following: int = 5
     """Words after the blank that a candidate must fit."""
 
@@ -54,10 +48,33 @@ class LanguageModel(nn.Module):
         super().__init__()
         self.config = config
         self.vocab = vocab
-        torch.manual_seed(config.seed)
         self.embedding = nn.Parameter(torch.randn(len(vocab), config.units) * 0.1)
         self.bias = nn.Parameter(torch.zeros(len(vocab)))
         self.lstm = nn.LSTM(config.units, config.units, batch_first=True)
+
+    def parameter_count(self) -> int:
+        return sum(parameter.numel() for parameter in self.parameters())
+
+    def save_pretrained(self, directory: Path | str) -> None:
+        """Write ``model.safetensors``, ``config.json`` and ``vocab.json``."""
+        about = {"kind": self.config.kind, "config": self.config.to_dict()}
+        weights = {name: tensor.contiguous() for name, tensor in self.state_dict().items()}
+        files = {
+            "vocab.json": self.vocab.to_json().encode(),
+            "config.json": json.dumps(about, indent=1).encode(),
+            "model.safetensors": save(weights, {"format": "entnet"}),
+        }
+        for name, content in files.items():
+            write_atomically(Path(directory) / name, content)
+
+    @classmethod
+    def from_pretrained(cls, directory: Path | str) -> Self:
+        place = Path(directory)
+        about = json.loads((place / "config.json").read_text(encoding="utf-8"))
+        vocab = Vocab.from_json(place / "vocab.json")
+        model = cls(LanguageConfig.from_dict(about["config"]), vocab)
+        model.load_state_dict(load_file(place / "model.safetensors"))
+        return model.eval()
 
     def read(self, words: Tensor, state: State | None = None) -> tuple[Tensor, State]:
         """States after every word: (S, T) → (S, T, d)"""
@@ -68,20 +85,19 @@ class LanguageModel(nn.Module):
         """(…, d) → (…, |V|)"""
         return torch.log_softmax(states @ self.embedding.T + self.bias, -1)
 
-    def sampled_loss(
+    def sampled_scores(
         self, states: Tensor, words: Tensor, sample: Tensor, expected: Tensor
     ) -> Tensor:
-        """Mean cross-entropy of the next words among themselves and a sample.
+        """Scores of the next words, in the first column, and of a sample: (N, d) → (N, 1 + sample).
 
-        Scores are corrected by how often a word is expected in the sample, so that on average the whole
+        They are corrected by how often a word is expected in the sample, so that on average the whole
         softmax is learnt. A sampled word that is the right one is left out.
         """
         right = (states * self.embedding[words]).sum(-1) + self.bias[words]
         right = right - expected[words].log()
         others = states @ self.embedding[sample].T + self.bias[sample] - expected[sample].log()
         others = others.masked_fill(sample.unsqueeze(0) == words.unsqueeze(1), -torch.inf)
-        scores = torch.cat([right.unsqueeze(1), others], 1)
-        return -torch.log_softmax(scores, 1)[:, 0].mean()
+        return torch.cat([right.unsqueeze(1), others], 1)
 
 
 class LanguageScorer:

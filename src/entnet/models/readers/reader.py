@@ -13,13 +13,13 @@ import numpy as np
 import torch
 from safetensors.torch import load_file, save
 
-from entnet.data.cbt import CbtQuestion
-from entnet.data.cbt_windows import encode_with, known_words
+from entnet.data.cbt.format import CbtQuestion
+from entnet.data.cbt.windows import encode_with, known_words
 from entnet.files import write_atomically
 from entnet.models.base import StoryModel
-from entnet.models.cbt.memnn import WindowMemory
-from entnet.models.cbt.scorer import MISSING, Floats
 from entnet.models.entnet import EntNet
+from entnet.models.readers.memnn import WindowMemory
+from entnet.models.readers.scorer import MISSING, Floats
 
 
 def reads_windows(model: StoryModel) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from entnet.data.cbt import CbtQuestion
-from entnet.models.cbt.scorer import Floats, split_query, table, tokens
+from entnet.data.cbt.format import CbtQuestion
+from entnet.models.readers.scorer import Floats, split_query, table, tokens
 
 
 class CorpusFrequency:

@@ -1,1 +1,0 @@
-"""Networks for the Children's Book Test, which read windows round ten candidates."""

@@ -1,0 +1,50 @@
+"""Slots that a story names: the stream grows them as the batch does, and nothing happens before."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from entnet.config import ConfigError, EntNetConfig
+from random_batches import NAMED, random_batch, random_network
+
+
+@pytest.mark.parametrize("slots", [3, 40])
+def test_a_stream_answers_as_the_batch_does(slots: int) -> None:
+    model = random_network({**NAMED, "slots": slots}).eval()
+    batch = random_batch(model.config, seed=5, stories=4, questions=12)
+    with torch.inference_mode():
+        wanted = model(batch)
+        for i, story in enumerate(batch.question_story.tolist()):
+            state = model.initial_state()
+            first, last = int(batch.story_offsets[story]), int(batch.question_step[i])
+            for words in batch.words[first : last + 1]:
+                state, gates = model.step(state, words.unsqueeze(0))
+                assert gates.shape[1] == state.memory.shape[1] == len(state.named) <= slots
+            got = model.read(state, batch.question_words[i : i + 1]).scores
+            torch.testing.assert_close(got, wanted[i : i + 1], rtol=1e-4, atol=1e-5)
+
+
+def test_a_slot_is_for_whom_is_named_and_keeps_its_place() -> None:
+    model = random_network(NAMED).eval()
+    state = model.initial_state()
+    with torch.inference_mode():
+        for words in ([20, 3, 25, 0, 0, 0], [7, 3, 21, 0, 0, 0], [22, 0, 0, 0, 0, 0]):
+            state, _ = model.step(state, torch.tensor([words]))
+    assert state.named == (3, 7)
+    assert torch.equal(state.keys[0], model.embedding.detach()[[3, 7]])
+
+
+def test_nobody_named_is_an_answer_from_the_question_alone() -> None:
+    model = random_network(NAMED).eval()
+    question = torch.tensor([[20, 21, 0, 0, 0, 0]])
+    with torch.inference_mode():
+        reading = model.read(model.initial_state(), question)
+    assert reading.attention.shape == (1, 0)
+    assert bool(reading.scores.isfinite().all())
+
+
+@pytest.mark.parametrize("options", [{"key_words": ()}, {"gate_bias": True}, {"output": "slots"}])
+def test_what_cannot_be_is_refused(options: dict[str, object]) -> None:
+    with pytest.raises(ConfigError):
+        EntNetConfig(**{**NAMED, "vocabulary": 30, **options})  # type: ignore[arg-type]

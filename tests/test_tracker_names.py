@@ -1,0 +1,82 @@
+"""A tracker that is told new names answers with them, and says what it took them for and cannot know."""
+
+from __future__ import annotations
+
+import pytest
+
+from entnet import Tracker
+from entnet.tracker import SnapshotError, TextError
+
+STORY = "Alice picked up the lantern there. Bob went to the attic. Alice went to the cellar."
+
+
+def tracker() -> Tracker:
+    return Tracker.from_pretrained("babi-qa2")
+
+
+def test_answers_come_back_in_the_storys_names() -> None:
+    told = tracker()
+    first = told.read(STORY)[0]
+    assert [(bound.word, bound.kind) for bound in first.bound] == [
+        ("alice", "person"),
+        ("lantern", "thing"),
+    ]
+    assert first.unknown == ()
+    answer = told.ask("Where is the lantern?")
+    assert answer.answer == "cellar"
+    assert answer.known
+
+
+def test_other_names_change_nothing_but_names() -> None:
+    one, other = tracker(), tracker()
+    one.read(STORY)
+    other.read(STORY.replace("Alice", "Zoe").replace("cellar", "tower").replace("lantern", "ring"))
+    was, now = one.ask("Where is the lantern?"), other.ask("Where is the ring?")
+    assert (was.answer, now.answer) == ("cellar", "tower")
+    assert was.probability == now.probability
+    assert was.attention == now.attention
+
+
+def test_what_no_story_tells_is_not_known() -> None:
+    told = tracker()
+    assert told.ask("Where is the milk?").answer == "unknown"
+    told.read(STORY)
+    for question in ("Where is the sword?", "What is the capital of France?", "Where is the milk?"):
+        answer = told.ask(question)
+        assert not answer.known
+        assert answer.answer == "unknown"
+        assert answer.why_unknown
+        assert answer.alternatives
+
+
+def test_snapshots_and_forks_carry_names() -> None:
+    told = tracker()
+    told.read(STORY)
+    again = tracker()
+    again.restore(told.snapshot())
+    assert again.ask("Where is the lantern?") == told.ask("Where is the lantern?")
+    assert told.fork().ask("Where is the lantern?").answer == "cellar"
+    with pytest.raises(SnapshotError, match="names"):
+        Tracker.from_pretrained("babi-qa2", bind=False).restore(told.snapshot())
+
+
+def test_without_binding_words_are_read_as_nothing() -> None:
+    plain = Tracker.from_pretrained("babi-qa2", bind=False)
+    assert plain.read("Alice went to the cellar.")[0].unknown == ("alice", "cellar")
+    with pytest.raises(TextError, match="alice"):
+        Tracker.from_pretrained("babi-qa2", strict=True).read("Alice went to the cellar.")
+
+
+def test_a_thousand_names_are_read_and_the_lack_of_room_is_said() -> None:
+    told = tracker()
+    reads = told.read_sentences([f"Name{i} went to the place{i}." for i in range(1000)])
+    assert len(reads[-1].unbound) == 2
+    assert "tell apart" in reads[-1].unbound[0].reason
+
+
+def test_a_longer_sentence_is_read_without_its_unknown_words() -> None:
+    told = tracker()
+    read = told.read("Mary rather unexpectedly and very very slowly went to the garden.")[0]
+    assert "unexpectedly" in read.unknown
+    with pytest.raises(TextError, match="too many"):
+        told.read("the " * 40)
