@@ -21,7 +21,7 @@ SMALL = {"width": 8, "slots": 3}
 
 
 def make(directory: Path, stories: list[Story], **options: Any) -> Run:
-    config = TrainConfig(**{"epochs": 4, "batch": 2, "engine": "reference", **options})
+    config = TrainConfig.from_dict({"epochs": 4, "batch_size": 2, "engine": "reference", **options})
     prepared = prepare(stories, stories, stories, config, model_options=SMALL)
     return Run(directory, prepared.build, prepared.data, config, checkpoint_seconds=0)
 
@@ -51,8 +51,8 @@ def test_a_finished_run_is_not_run_again(tmp_path: Path, stories: list[Story]) -
 
 def test_another_runs_directory_is_refused(tmp_path: Path, stories: list[Story]) -> None:
     make(tmp_path, stories).train()
-    with pytest.raises(EntNetError, match=r"another run.*train\.rate"):
-        make(tmp_path, stories, rate=0.5).train()
+    with pytest.raises(EntNetError, match=r"another run.*train\.learning_rate"):
+        make(tmp_path, stories, learning_rate=0.5).train()
 
 
 def test_a_run_from_before_an_option_was_there_goes_on(
@@ -61,11 +61,11 @@ def test_a_run_from_before_an_option_was_there_goes_on(
     first = make(tmp_path / "run", stories).train()
     path = tmp_path / "run" / "run.json"
     about = json.loads(path.read_text())
-    del about["train"]["exchange_where"]
+    del about["train"]["permute"]
     path.write_text(json.dumps(about))
     assert make(tmp_path / "run", stories).train() == first
-    with pytest.raises(EntNetError, match=r"another run.*train\.exchange_where"):
-        make(tmp_path / "run", stories, exchange_where="north").train()
+    with pytest.raises(EntNetError, match=r"another run.*train\.permute"):
+        make(tmp_path / "run", stories, permute={"only_if": ["north"]}).train()
 
 
 def test_damaged_checkpoint_is_named(tmp_path: Path, stories: list[Story]) -> None:
@@ -77,20 +77,25 @@ def test_damaged_checkpoint_is_named(tmp_path: Path, stories: list[Story]) -> No
 
 
 def test_the_last_epoch_can_be_chosen(tmp_path: Path, stories: list[Story]) -> None:
-    make(tmp_path, stories, select="last").train()
+    make(tmp_path, stories, checkpoint="last").train()
     model = (tmp_path / "model" / "model.safetensors").read_bytes()
     assert model == (tmp_path / "last" / "model.safetensors").read_bytes()
 
 
 def test_draws_differ_from_passes(tmp_path: Path, stories: list[Story]) -> None:
     weights = {
-        epoch: make(tmp_path / epoch, stories, epoch=epoch).train()["last"]["valid_loss"]
-        for epoch in ("pass", "draws")
+        sampling: make(tmp_path / sampling, stories, sampling=sampling).train()["last"][
+            "valid_loss"
+        ]
+        for sampling in ("shuffle", "replacement")
     }
-    assert weights["pass"] != weights["draws"]
+    assert weights["shuffle"] != weights["replacement"]
 
 
-GROUPS = ("john mary sandra daniel", "garden kitchen hallway office bathroom bedroom")
+GROUPS = [
+    ["john", "mary", "sandra", "daniel"],
+    ["garden", "kitchen", "hallway", "office", "bathroom", "bedroom"],
+]
 
 
 def train_losses(
@@ -111,8 +116,8 @@ def test_words_can_be_exchanged_from_a_later_epoch_on(tmp_path: Path, stories: l
         tmp_path,
         stories,
         {},
-        {"exchange": GROUPS},
-        {"exchange": GROUPS, "exchange_from": 3},
+        {"permute": {"groups": GROUPS}},
+        {"permute": {"groups": GROUPS, "from_epoch": 3}},
     )
     assert late[:2] == plain[:2] != always[:2]
     assert late[2:] != plain[2:]
@@ -121,14 +126,14 @@ def test_words_can_be_exchanged_from_a_later_epoch_on(tmp_path: Path, stories: l
 def test_exchange_can_be_limited_to_some_stories_for_some_epochs(
     tmp_path: Path, stories: list[Story]
 ) -> None:
-    limited = {"exchange": GROUPS, "exchange_where": "milk"}
+    limited = {"groups": GROUPS, "only_if": ["milk"]}
     always, milk, widened, at_once = train_losses(
         tmp_path,
         stories,
-        {"exchange": GROUPS},
-        limited,
-        {**limited, "exchange_where_until": 2},
-        {**limited, "exchange_where_until": 0},
+        {"permute": {"groups": GROUPS}},
+        {"permute": limited},
+        {"permute": {**limited, "only_if_until": 2}},
+        {"permute": {**limited, "only_if_until": 0}},
     )
     assert widened[:2] == milk[:2] != always[:2]
     assert widened[2:] != milk[2:]
@@ -136,14 +141,14 @@ def test_exchange_can_be_limited_to_some_stories_for_some_epochs(
 
 
 def test_whole_batches_only_drops_the_rest(tmp_path: Path, stories: list[Story]) -> None:
-    result = make(tmp_path, stories * 8, whole_batches_only=True, epochs=1).train()
+    result = make(tmp_path, stories * 8, drop_last=True, epochs=1).train()
     assert result["best"]["test_questions"] == 32  # of 48
     assert result["best"]["valid_questions"] == 48
 
 
 def test_exploding_loss_is_told(tmp_path: Path, stories: list[Story]) -> None:
-    with pytest.raises(EntNetError, match="a smaller rate"):
-        make(tmp_path, stories, rate=1e30, epochs=20).train()
+    with pytest.raises(EntNetError, match="a smaller learning rate"):
+        make(tmp_path, stories, learning_rate=1e30, epochs=20).train()
 
 
 KILLED = """
@@ -154,7 +159,7 @@ from entnet.training.loop import Run
 from entnet.training.setup import prepare
 
 engine = sys.argv[2]
-config = TrainConfig(epochs=40, batch=4, engine=engine)
+config = TrainConfig(epochs=40, batch_size=4, engine=engine)
 stories = read_babi(sys.argv[3])
 options = {"width": 12, "slots": 4, "dropout": 0.0 if engine == "native" else 0.2}
 prepared = prepare(stories, None, None, config, model_options=options)
@@ -162,6 +167,7 @@ Run(Path(sys.argv[1]), prepared.build, prepared.data, config, checkpoint_seconds
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["reference", "native"])
 def test_killed_runs_end_with_the_same_weights(tmp_path: Path, engine: str) -> None:
     """SIGKILL at random moments, several times; the weights are those of a run left alone, to the bit."""
@@ -217,7 +223,12 @@ def test_killed_runs_end_with_the_same_weights(tmp_path: Path, engine: str) -> N
 def test_a_run_ends_once_it_makes_no_error_in_training(
     tmp_path: Path, stories: list[Story]
 ) -> None:
-    options = {"epochs": 60, "rate": 0.02, "stop_after_learnt": 3, "begin": ("5 milk",)}
+    options = {
+        "epochs": 60,
+        "learning_rate": 0.02,
+        "stop_after_learnt": 3,
+        "curriculum": [{"epochs": 5, "only": ["milk"]}],
+    }
     result = make(tmp_path, stories, **options).train()
     metrics = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
     clean = [line["train_error"] == 0 for line in metrics]
@@ -232,7 +243,7 @@ def test_a_run_that_is_behind_is_given_up(tmp_path: Path, stories: list[Story], 
     make(tmp_path / "whole", stories).train()
     lines = (tmp_path / "whole" / "metrics.jsonl").read_text().splitlines()
     error = json.loads(lines[1])[kind]
-    point = "2 training" if kind == "train_error" else "2"
-    level = make(tmp_path / "level", stories, give_up=(f"{point} {error}",)).train()
-    behind = make(tmp_path / "behind", stories, give_up=(f"{point} {error - 0.1}",)).train()
+    rule = {"epoch": 2, "metric": kind}
+    level = make(tmp_path / "level", stories, prune=[{**rule, "above": error}]).train()
+    behind = make(tmp_path / "behind", stories, prune=[{**rule, "above": error - 0.1}]).train()
     assert (level["epochs"], behind["epochs"]) == (4, 2)

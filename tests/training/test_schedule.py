@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from entnet import TrainConfig
+from entnet.config import Prune
 from entnet.training.schedule import Progress
 
 
@@ -13,7 +14,7 @@ def rates(config: TrainConfig, epochs: int) -> list[float]:
 
 
 def test_authors_halve_at_the_start_of_epochs_25_and_50() -> None:
-    got = rates(TrainConfig(rate=0.01), 75)
+    got = rates(TrainConfig(learning_rate=0.01), 75)
     assert got[:24] == [0.01] * 24
     assert got[24:49] == [0.005] * 25
     assert got[49:74] == [0.0025] * 25
@@ -21,30 +22,39 @@ def test_authors_halve_at_the_start_of_epochs_25_and_50() -> None:
 
 
 def test_text_halves_after_25_epochs() -> None:
-    got = rates(TrainConfig(rate=0.01, halving_rule="text"), 51)
+    got = rates(TrainConfig(learning_rate=0.01, halving_rule="text"), 51)
     assert got[:25] == [0.01] * 25
     assert got[25:50] == [0.005] * 25
     assert got[50] == 0.0025
 
 
 def test_held_rate_before_the_first_halving() -> None:
-    got = rates(TrainConfig(rate=1.0, hold=6, halve_every=2, halving_rule="text"), 10)
+    got = rates(
+        TrainConfig(learning_rate=1.0, hold_epochs=6, halve_every=2, halving_rule="text"), 10
+    )
     assert got == [1, 1, 1, 1, 1, 1, 0.5, 0.5, 0.25, 0.25]
 
 
 def test_warmup_comes_first() -> None:
     got = rates(
-        TrainConfig(rate=1.0, warmup=2, warmup_rate=0.1, halve_every=2, halving_rule="text"), 5
+        TrainConfig(
+            learning_rate=1.0,
+            warmup_epochs=2,
+            warmup_learning_rate=0.1,
+            halve_every=2,
+            halving_rule="text",
+        ),
+        5,
     )
     assert got == [0.1, 0.1, 1.0, 1.0, 0.5]
 
 
 def test_constant() -> None:
-    assert rates(TrainConfig(rate=0.5, schedule="constant"), 100) == [0.5] * 100
+    assert rates(TrainConfig(learning_rate=0.5, schedule="constant"), 100) == [0.5] * 100
 
 
 def test_plateau_halves_when_validation_stands_still() -> None:
-    config = TrainConfig(rate=1.0, schedule="plateau", patience=2)
+    config = TrainConfig(learning_rate=1.0, schedule="plateau", lr_patience=2)
     progress = Progress()
     got = []
     for epoch, errors in enumerate([5, 4, 4, 4, 4, 4, 3, 3, 3], start=1):
@@ -88,7 +98,7 @@ def test_ends_once_nothing_is_left_to_learn() -> None:
 
 
 def test_ends_once_the_best_is_long_ago() -> None:
-    config, progress = TrainConfig(stop_after_best=2), Progress()
+    config, progress = TrainConfig(early_stopping=2), Progress()
     ended = []
     for epoch, errors in enumerate([7, 8, 5, 6, 5], start=1):
         progress.record(config, epoch, errors, 1.0)
@@ -98,12 +108,12 @@ def test_ends_once_the_best_is_long_ago() -> None:
 
 
 def test_gives_up_where_validation_is_behind_at_a_set_epoch() -> None:
-    config = TrainConfig(give_up=("2 20.0", "4 10"))
+    config = TrainConfig(prune=(Prune(2, above=20.0), Prune(4, above=10)))
 
     def ended(*percents: float) -> list[bool]:
         progress, out = Progress(), []
         for epoch, percent in enumerate(percents, start=1):
-            progress.record(config, epoch, round(percent), 1.0, percent={"validation": percent})
+            progress.record(config, epoch, round(percent), 1.0, percent={"valid_error": percent})
             out.append(progress.finished(config, epoch))
         return out
 
@@ -111,17 +121,18 @@ def test_gives_up_where_validation_is_behind_at_a_set_epoch() -> None:
     assert ended(50.0, 20.0, 60.0, 10.0, 60.0) == [False] * 5
     assert ended(50.0, 20.0, 10.0, 10.5) == [False, False, False, True]
     behind = Progress()
-    behind.record(config, 2, 21, 1.0, percent={"validation": 21.0})
+    behind.record(config, 2, 21, 1.0, percent={"valid_error": 21.0})
     assert Progress(**behind.to_dict()).finished(config, 2)
     assert not Progress().finished(TrainConfig(), 2)
 
 
 def test_gives_up_where_training_is_behind_too() -> None:
-    config = TrainConfig(give_up=("2 training 40.0", "2 20.0"))
+    config = TrainConfig(prune=(Prune(2, "train_error", 40.0), Prune(2, above=20.0)))
 
     def ended(training: float, validation: float) -> bool:
         progress = Progress()
-        progress.record(config, 2, 1, 1.0, percent={"training": training, "validation": validation})
+        percent = {"train_error": training, "valid_error": validation}
+        progress.record(config, 2, 1, 1.0, percent=percent)
         return progress.finished(config, 2)
 
     assert not ended(40.0, 20.0)

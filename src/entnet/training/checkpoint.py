@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +28,16 @@ class Checkpoint:
     optimiser: Tensors
     best: Tensors
     """Weights of the best epoch so far."""
+    average: Tensors = field(default_factory=dict)
+    """Running average of the weights; empty without."""
 
     def write(self, path: Path) -> None:
-        parts = {"weights": self.weights, "optimiser": self.optimiser, "best": self.best}
+        parts = {
+            "weights": self.weights,
+            "optimiser": self.optimiser,
+            "best": self.best,
+            "average": self.average,
+        }
         tensors = {
             f"{part}/{name}": tensor.detach().contiguous().clone()
             for part, group in parts.items()
@@ -41,7 +48,7 @@ class Checkpoint:
 
     @classmethod
     def read(cls, path: Path) -> Checkpoint:
-        parts: dict[str, Tensors] = {"weights": {}, "optimiser": {}, "best": {}}
+        parts: dict[str, Tensors] = {"weights": {}, "optimiser": {}, "best": {}, "average": {}}
         try:
             with safe_open(path, framework="pt") as file:
                 about = json.loads(file.metadata()["checkpoint"])

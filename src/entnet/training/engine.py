@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+import logging
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, NamedTuple, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -11,14 +14,17 @@ from entnet.config import TrainConfig
 from entnet.data.story import RaggedBatch
 from entnet.errors import EntNetError
 from entnet.models.base import StoryModel
-from entnet.models.entnet import EntNet
+from entnet.models.compiled import has_compiled_form
+from entnet.ops import plain_pytorch
+
+_log = logging.getLogger("entnet")
 
 
 class BatchResult(NamedTuple):
     """What a step saw before it changed the weights."""
 
     loss: float
-    """Cross-entropy, summed over the questions."""
+    """Summed over the questions."""
     errors: int
     questions: int
 
@@ -47,53 +53,52 @@ class TorchEngine:
     name = "torch"
 
     def __init__(self, model: StoryModel, config: TrainConfig) -> None:
-        if config.slot_alone > 0 and not _has_named_slots(model):
-            raise EntNetError(
-                f"slot_alone is {config.slot_alone}, but slots of this network have no names: "
-                "it is for an EntNet with tied keys that answers with words"
-            )
+        self.device = device_of(config)
+        model = model.to(self.device)
+        model.prepare_training(config)
         self.model = model
         self.config = config
         self.parameters = [p for p in model.parameters() if p.requires_grad]
-        self.optimiser: torch.optim.Optimizer
-        if config.optimiser == "adam":
-            self.optimiser = torch.optim.Adam(self.parameters, lr=config.rate, foreach=True)
-        else:
-            self.optimiser = torch.optim.SGD(self.parameters, lr=config.rate, foreach=True)
+        self.optimiser = build_optimiser(self.parameters, config)
 
     def step(self, batch: RaggedBatch, rate: float) -> BatchResult:
+        with self._operators():
+            return self._step(batch, rate)
+
+    def _step(self, batch: RaggedBatch, rate: float) -> BatchResult:
         self.model.train()
         for group in self.optimiser.param_groups:
             group["lr"] = rate
         self.optimiser.zero_grad(set_to_none=True)
-        scores = self._scores(batch)
-        loss = nn.functional.cross_entropy(scores, batch.answers, reduction="sum")
+        if self.device.type != "cpu":
+            batch = batch.to(self.device)
+        losses, scores = self.model.loss(batch)
+        loss = losses.sum()
         objective = loss if self.config.loss == "sum" else loss / batch.questions
         torch.autograd.backward(objective)
-        if self.config.clip > 0:
-            nn.utils.clip_grad_norm_(self.parameters, self.config.clip)
+        clip_gradients(self.parameters, self.config)
         self.optimiser.step()
         self.model.after_update()
         errors = int((scores.argmax(-1) != batch.answers).sum())
         return BatchResult(float(loss.detach()), errors, batch.questions)
 
-    def _scores(self, batch: RaggedBatch) -> Tensor:
-        if self.config.slot_alone == 0 or not isinstance(self.model, EntNet):
-            scores: Tensor = self.model(batch)
-            return scores
-        drawn = torch.rand(batch.questions, 1) < self.config.slot_alone
-        return self.model.answer(batch, drawn & self.model.named_slots(batch.question_words)).scores
-
     @torch.no_grad()
     def predict(self, batch: RaggedBatch) -> tuple[Tensor, float]:
         self.model.eval()
-        scores = self.model(batch)
+        if self.device.type != "cpu":
+            batch = batch.to(self.device)
+        with self._operators():
+            scores = self.model(batch)
         loss = nn.functional.cross_entropy(scores, batch.answers, reduction="sum")
-        return scores.argmax(-1), float(loss)
+        return scores.argmax(-1).cpu(), float(loss)
+
+    def _operators(self) -> AbstractContextManager[None]:
+        """With ``engine="reference"`` nothing is left to compiled code, operators neither."""
+        return plain_pytorch() if self.config.engine == "reference" else nullcontext()
 
     def state(self) -> dict[str, Tensor]:
         return {
-            f"{i}.{name}": value if isinstance(value, Tensor) else torch.tensor(value)
+            f"{i}.{name}": value.clone() if isinstance(value, Tensor) else torch.tensor(value)
             for i, slots in self.optimiser.state_dict()["state"].items()
             for name, value in slots.items()
             if value is not None
@@ -108,21 +113,71 @@ class TorchEngine:
         self.optimiser.load_state_dict({"state": slots, "param_groups": groups})
 
 
-def _has_named_slots(model: StoryModel) -> bool:
-    if not isinstance(model, EntNet):
-        return False
-    return model.config.keys == "tied" and model.config.output == "words"
+def device_of(config: TrainConfig) -> torch.device:
+    """The device of the settings, which must be there."""
+    try:
+        device = torch.device(config.device)
+        torch.empty(1, device=device)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        reason = str(error).strip().partition("\n")[0]
+        raise EntNetError(f"device {config.device!r} cannot be used: {reason}") from error
+    return device
+
+
+def build_optimiser(
+    parameters: Sequence[nn.Parameter], config: TrainConfig
+) -> torch.optim.Optimizer:
+    """Torch's own optimiser, as the settings say."""
+    common: dict[str, Any] = {
+        "lr": config.learning_rate,
+        "weight_decay": config.weight_decay,
+        "foreach": True,
+    }
+    if config.optimizer == "adam":
+        return torch.optim.Adam(parameters, betas=config.betas, eps=config.epsilon, **common)
+    if config.optimizer == "adagrad":
+        return torch.optim.Adagrad(
+            parameters,
+            initial_accumulator_value=config.accumulator,
+            eps=config.epsilon,
+            **common,
+        )
+    if config.optimizer == "rmsprop":
+        return torch.optim.RMSprop(
+            parameters,
+            alpha=config.smoothing,
+            eps=config.epsilon,
+            momentum=config.momentum,
+            centered=config.centered,
+            **common,
+        )
+    return torch.optim.SGD(parameters, momentum=config.momentum, **common)
+
+
+def clip_gradients(parameters: Sequence[nn.Parameter], config: TrainConfig) -> None:
+    """Limit single entries first, then the norm of the whole gradient, or of each parameter's."""
+    if config.max_grad_value > 0:
+        nn.utils.clip_grad_value_(parameters, config.max_grad_value)
+    if config.max_grad_norm > 0:
+        for part in ([p] for p in parameters) if config.clip_each else [parameters]:
+            nn.utils.clip_grad_norm_(part, config.max_grad_norm)
 
 
 def choose_engine(model: StoryModel, config: TrainConfig) -> Engine:
     """The compiled engine where it can run this network, else plain PyTorch."""
     if config.engine == "reference":
         return TorchEngine(model, config)
+    if config.device != "cpu":
+        if config.engine == "native":
+            raise EntNetError(f"the native engine trains on the cpu, not on {config.device}")
+        return TorchEngine(model, config)
     from entnet.training.native_engine import NativeEngine
 
-    reason = NativeEngine.supports(model.config, config)
+    reason = NativeEngine.supports(model, config)
     if reason is None:
         return NativeEngine(model, config)
     if config.engine == "native":
-        raise ValueError(f"the native engine cannot train this network: {reason}")
+        raise EntNetError(f"the native engine cannot train this network: {reason}")
+    if has_compiled_form(model):
+        _log.warning("training runs in plain PyTorch, not in compiled code: %s", reason)
     return TorchEngine(model, config)

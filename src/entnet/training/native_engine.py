@@ -6,13 +6,19 @@ import torch
 from torch import Tensor
 from torch.autograd.graph import increment_version
 
-from entnet.config import EntNetConfig, ModelConfig, TrainConfig
+from entnet.config import TrainConfig
 from entnet.data.story import RaggedBatch
+from entnet.errors import EntNetError
 from entnet.models.base import StoryModel
-from entnet.models.compiled import compile_network
+from entnet.models.compiled import compile_network, why_not_compiled
 from entnet.models.entnet import EntNet
-from entnet.ops.fused import PHASES, update_struct, why_not
+from entnet.models.own_code import Watch
+from entnet.ops.fused import PHASES, update_struct
+from entnet.ops.library import is_plain
 from entnet.training.engine import BatchResult
+
+LACKING = ("momentum", "weight_decay", "clip_each", "max_grad_value")
+"""Settings that compiled code does not know; there training is left to PyTorch."""
 
 
 class NativeEngine:
@@ -21,18 +27,17 @@ class NativeEngine:
     name = "native"
 
     def __init__(self, model: StoryModel, config: TrainConfig) -> None:
-        if not isinstance(model, EntNet):
-            raise ValueError("the compiled engine trains EntNet only")
+        reason = self.supports(model, config)
+        if reason is not None or not isinstance(model, EntNet):
+            raise ValueError(f"the compiled engine cannot train this network: {reason}")
         self.model = model
         self.config = config
         self.trained = {name: p for name, p in model.named_parameters() if p.requires_grad}
         self.network = compile_network(model)
-        frozen = self.network.parameters.keys() - self.trained.keys()
-        if frozen:
-            raise ValueError(f"the compiled engine trains every parameter, also {sorted(frozen)}")
+        self.watch = Watch(model)
         size = self.network.flat.numel()
         self.gradients = torch.zeros(size)
-        adam = config.optimiser == "adam"
+        adam = config.optimizer == "adam"
         self.first = torch.zeros(size) if adam else None
         self.second = torch.zeros(size) if adam else None
         self.updates = 0
@@ -42,21 +47,35 @@ class NativeEngine:
             self.gradients,
             self.first,
             self.second,
-            clip=config.clip,
+            beta1=config.betas[0],
+            beta2=config.betas[1],
+            epsilon=config.epsilon,
+            clip=config.max_grad_norm,
             mean_loss=config.loss == "mean",
             zero_null_output=model.config.zero_null_output,
+            gate_penalty=config.gate_penalty,
         )
 
     @classmethod
-    def supports(cls, model_config: ModelConfig, train_config: TrainConfig) -> str | None:
-        """None if this engine can train such a network, else why not."""
-        if not isinstance(model_config, EntNetConfig):
-            return f"it trains EntNet only, not {model_config.kind}"
-        if train_config.slot_alone > 0:
+    def supports(cls, model: StoryModel, train_config: TrainConfig) -> str | None:
+        """None if this engine can train the network, else why not."""
+        if train_config.slot_supervision > 0:
             return "it has no slots that answer by themselves"
-        return why_not(model_config)
+        if train_config.optimizer not in ("adam", "sgd"):
+            return f"it has no {train_config.optimizer}"
+        lacking = train_config.changed(LACKING)
+        if lacking:
+            return f"it has no {' and no '.join(lacking)}"
+        if not is_plain(*model.parameters()):
+            return "it takes float32 parameters in main memory"
+        return why_not_compiled(model)
 
     def step(self, batch: RaggedBatch, rate: float) -> BatchResult:
+        if self.watch.changed():
+            raise EntNetError(
+                "the network got hooks, methods or parts of its own after its engine was built: "
+                "change it first"
+            )
         if not self.model.training:
             self.model.train()
         dropout = self.model.config.dropout > 0

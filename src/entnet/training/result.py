@@ -5,10 +5,26 @@ from __future__ import annotations
 import platform
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
+
+from torch import Tensor
 
 from entnet.config import TrainConfig
-from entnet.models.base import StoryModel
+
+
+class Trained(Protocol):
+    """A network as training sees it."""
+
+    @property
+    def config(self) -> Any: ...
+
+    def state_dict(self) -> dict[str, Any]: ...
+
+    def load_state_dict(self, state_dict: dict[str, Tensor]) -> Any: ...
+
+    def parameter_count(self) -> int: ...
+
+    def save_pretrained(self, directory: Path | str) -> None: ...
 
 
 def package_version() -> str:
@@ -30,7 +46,7 @@ def machine() -> str:
 
 
 def result_line(
-    about: dict[str, Any], model: StoryModel, config: TrainConfig, engine: str
+    about: dict[str, Any], model: Trained, config: TrainConfig, engine: str
 ) -> dict[str, Any]:
     """Configuration, seed, version and machine of a run."""
     model_config = model.config.to_dict()

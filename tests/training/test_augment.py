@@ -7,9 +7,10 @@ import pytest
 import torch
 
 from entnet import Corpus, Question, RaggedBatch, Story, Vocab
-from entnet.config import ConfigError
+from entnet.config import ConfigError, Permute
+from entnet.config.older import group_of
 from entnet.data.story import story_words
-from entnet.training.exchange import Exchange
+from entnet.training.augment import Exchange
 
 STORY = Story(
     ("Mary got the milk.", "Mary got the apple.", "John left."),
@@ -33,7 +34,14 @@ def told(
     vocab = Vocab.build(story_words(stories))
     corpus = Corpus.encode(stories, vocab)
     batch = corpus.entries().batch(np.arange(len(stories)))
-    changed = Exchange(groups, vocab, unless, where)(batch, np.random.default_rng(seed))
+    permute = Permute.from_dict(
+        {
+            "groups": [group_of(group) for group in groups],
+            "skip_if": unless.split(),
+            "only_if": where.split(),
+        }
+    )
+    changed = Exchange(permute, vocab)(batch, np.random.default_rng(seed))
     lines = []
     for i in range(len(stories)):
         first, last = changed.story_offsets[i : i + 2].tolist()
@@ -94,7 +102,7 @@ def test_long_lists_are_exchanged_part_by_part() -> None:
 def test_no_groups_change_nothing() -> None:
     vocab = Vocab.build(story_words([STORY]))
     batch: RaggedBatch = Corpus.encode([STORY], vocab).entries().batch(np.array([0]))
-    changed = Exchange((), vocab)(batch, np.random.default_rng(0))
+    changed = Exchange(Permute(), vocab)(batch, np.random.default_rng(0))
     assert torch.equal(changed.words, batch.words)
     assert torch.equal(changed.answers, batch.answers)
 
@@ -180,9 +188,9 @@ def test_blocks_with_members_missing_keep_their_places() -> None:
 @pytest.mark.parametrize(
     ("groups", "reason"),
     [
-        (("north+n south",), "as many words joined"),
+        (("north+n south",), "as many words"),
         (("north south / east",), "as many members"),
-        (("north south /",), "as many members"),
+        (("north south /",), "words expected on both sides"),
         (("red blue", "green blue"), "'blue' is in two groups"),
     ],
 )

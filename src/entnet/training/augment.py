@@ -1,25 +1,21 @@
-"""Stories told of other people, in other places: words exchanged for others of their kind.
+"""Augmentation by permuting interchangeable words (names, places, objects) within each story.
 
-Who goes where does not depend on the names. With ``TrainConfig.exchange`` every story is told, each time it
-is read, with the words of a group permuted among themselves, in sentences, questions and answers alike. It
-is not in the paper: it tells the network which words are of a kind, as tied keys tell which are entities.
-
-    mary sandra                             two words that may stand for one another
-    north+n south+s                         words that go together: with north, n is exchanged too
-    north south / east west                 pairs: they may change places, and the words of each
+Who goes where does not depend on the names. With ``TrainConfig.permute``, each time a story is read, the
+words of each group are permuted among themselves, in sentences, questions and answers alike. It is not in
+the paper: it tells the network which words are of a kind, as tied keys tell which are entities.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from entnet.config import ConfigError
+from entnet.config import Permute
+from entnet.config.stories import Blocks
 from entnet.data.story import Ints, RaggedBatch
 from entnet.text import Vocab
 
@@ -45,43 +41,53 @@ class Group:
 
 
 class Exchange:
-    """Groups of exchangeable words, as texts.
-
-    Stories in which a word of ``unless`` occurs stay as they are, and so do, if ``where`` is given, stories
-    without a word of it.
-    """
+    """Groups of interchangeable words, and the stories in which they are permuted."""
 
     def __init__(
-        self, groups: Sequence[str], vocab: Vocab, unless: str = "", where: str = ""
+        self,
+        permute: Permute,
+        vocab: Vocab,
+        swaps: Sequence[Mapping[str, str]] = (),
     ) -> None:
+        """``swaps`` say what each word becomes, all at once; they may move words of groups too."""
         self.size = len(vocab)
-        named = [parse_group(group) for group in groups]
-        # A list of things is an answer of its own, and names the things it lists; what it names beside
-        # the words of the vocabulary is numbered after them.
+        named = permute.blocks()
+        # List answers such as "apple,football" are single tokens. Number their parts too, including parts
+        # that are not words of the vocabulary, so that a permuted list can be looked up.
         lists = {vocab.index[word]: word.split(",") for word in vocab.words if "," in word}
         together = [word for blocks in named for block in blocks for m in block for word in m]
-        _require_apart(together)
-        parts = dict.fromkeys([*(part for list_ in lists.values() for part in list_), *together])
+        swapped = [word for swap in swaps for word in swap]
+        parts = dict.fromkeys(
+            [*(part for list_ in lists.values() for part in list_), *together, *swapped]
+        )
         beside = {part: len(vocab) + i for i, part in enumerate(vocab.unknown(parts))}
         number = {**vocab.index, **beside}
         self.groups = [group for blocks in named for group in _known(blocks, vocab, number)]
         self.lists = {list_: tuple(number[part] for part in lists[list_]) for list_ in lists}
         self.numbers = len(number)
+        self.swaps = np.tile(np.arange(self.numbers), (len(swaps), 1))
+        """What each word becomes by each of the swaps."""
+        for row, swap in zip(self.swaps, swaps, strict=True):
+            row[[number[word] for word in swap]] = [number[image] for image in swap.values()]
         self.listed = {
             length: self._by_key([one for one, parts in self.lists.items() if len(parts) == length])
             for length in {len(parts) for parts in self.lists.values()}
         }
         self.unless, self.where = (
-            torch.tensor(vocab.encode([word for word in words.split() if word in vocab]))
-            for words in (unless, where)
+            torch.tensor(vocab.encode([word for word in words if word in vocab]))
+            for words in (permute.skip_if, permute.only_if)
         )
-        self.anywhere = not where
+        self.anywhere = not permute.only_if
 
     def tables(self, stories: int, generator: np.random.Generator) -> Ints:
         """For each story, the word that stands in for each word, if there is one: (S, |V|)"""
         table = np.tile(np.arange(self.numbers), (stories, 1))
         for group in self.groups:
             table[:, group.words] = group.draw(stories, generator)
+        # Twice round, as swaps that share words reach more permutations one after the other.
+        for swap in [*self.swaps, *self.swaps]:
+            chosen = generator.random(stories) < 0.5
+            table[chosen] = swap[table[chosen]]
         for list_, parts in self.lists.items():
             keys, numbers = self.listed[len(parts)]
             wanted = self._key(table[:, parts])
@@ -135,17 +141,7 @@ class Exchange:
         return found
 
 
-def parse_group(text: str) -> list[list[list[str]]]:
-    """The blocks of a group, their members, and the words of each."""
-    blocks = [[member.split("+") for member in block.split()] for block in text.split("/")]
-    if len({len(member) for block in blocks for member in block}) > 1:
-        raise ConfigError(f"exchange: {text!r}: every member needs as many words joined by +")
-    if len({len(block) for block in blocks}) > 1 or not all(blocks):
-        raise ConfigError(f"exchange: {text!r}: blocks with / between them need as many members")
-    return blocks
-
-
-def _known(blocks: list[list[list[str]]], vocab: Vocab, number: dict[str, int]) -> list[Group]:
+def _known(blocks: Blocks, vocab: Vocab, number: dict[str, int]) -> list[Group]:
     """What of a group a vocabulary has: the whole, or, where members are missing, each block alone.
 
     A member is there if its first word is.
@@ -158,9 +154,3 @@ def _known(blocks: list[list[list[str]]], vocab: Vocab, number: dict[str, int]) 
         for part in parts
         if len(part) * len(part[0]) > 1
     ]
-
-
-def _require_apart(words: Iterable[str]) -> None:
-    for word, count in Counter(words).items():
-        if count > 1:
-            raise ConfigError(f"exchange: {word!r} is in two groups, but must be in one")
