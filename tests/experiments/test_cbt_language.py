@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
-from entnet.data.cbt import BLANK, CbtQuestion
-from entnet.experiments import cbt_language
-from entnet.experiments.cbt_language import LanguageRun
-from entnet.models.cbt.lstm_language import LanguageConfig, LanguageScorer
+from entnet.config import TrainConfig
+from entnet.data.cbt.format import BLANK, CbtQuestion
+from entnet.experiments.tasks.language import LanguageOptions, language_trainer
+from entnet.models.baselines.lstm_language import LanguageConfig, LanguageModel, LanguageScorer
+from entnet.training.trainer import Trainer
 
 
 def rhymes(count: int) -> list[list[str]]:
@@ -21,14 +24,24 @@ def rhymes(count: int) -> list[list[str]]:
     return [["a", *draw.choice(pairs), "."] for _ in range(count)]
 
 
+def make(directory: Path, sentences: int, units: int, parts: int, **training: Any) -> Trainer:
+    config = TrainConfig(**{"schedule": "linear", "max_grad_norm": 1.0, **training})
+    options = LanguageOptions(streams=4, steps=10, sample=8, least=1, parts=parts)
+    return language_trainer(
+        directory,
+        rhymes(sentences),
+        LanguageConfig(units=units),
+        options,
+        config,
+        checkpoint_seconds=0,
+    )
+
+
 def test_the_language_model_learns_which_word_follows(tmp_path: Path) -> None:
-    config = LanguageConfig(units=16, streams=4, steps=10, sample=8, rate=0.02, epochs=10, least=1)
-    told: list[str] = []
-    run = LanguageRun(rhymes(400), config)
-    about = run.train(tmp_path / "model.safetensors", told.append)
-    assert about["words"] == 10 * 4 * 500
-    assert about["curve"][-1] < 1
-    assert "10.00 of 10 epochs" in told[-1]
+    make(tmp_path, 400, 16, 1, epochs=10, learning_rate=0.02).train()
+    lines = [json.loads(text) for text in (tmp_path / "metrics.jsonl").read_text().splitlines()]
+    assert lines[-1]["train_loss"] < 1 < lines[0]["train_loss"]
+    assert lines[-1]["valid_error"] is None
     candidates = ("cat", "dog", "cow", "hen", "a", ".", "purrs", "barks", "moos", "clucks")
     texts = tuple(" ".join(words) for words in rhymes(20))
     asked = [
@@ -36,34 +49,36 @@ def test_the_language_model_learns_which_word_follows(tmp_path: Path) -> None:
         CbtQuestion(texts, f"a {BLANK} purrs .", "cat", candidates),
         CbtQuestion(texts, f"a hen {BLANK} .", "clucks", candidates),
     ]
-    scores = LanguageScorer(run.model, batch=2).scores(asked)
+    model = LanguageModel.from_pretrained(tmp_path / "model")
+    scores = LanguageScorer(model, batch=2).scores(asked)
     assert [candidates[n] for n in scores.argmax(1)] == ["cow", "cat", "clucks"]
 
 
-def test_an_interrupted_model_ends_as_one_that_was_not(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(cbt_language, "TOLD_EVERY", 7)
-    config = LanguageConfig(units=8, streams=4, steps=5, sample=4, epochs=2, least=1)
+def test_an_interrupted_model_ends_as_one_that_was_not(tmp_path: Path) -> None:
+    """Also within a pass over the text, where the state of the network goes on."""
+    whole = make(tmp_path / "whole", 100, 8, 3, epochs=6)
+    whole.train()
+    parts = make(tmp_path / "parts", 100, 8, 3, epochs=6)
+    epoch = parts._epoch
 
-    def interrupt(line: str) -> None:
-        if "0.56 of" in line:
+    def interrupted(number: int, *rest: Any) -> Any:
+        if number == 5:
             raise KeyboardInterrupt
+        return epoch(number, *rest)
 
-    def train(file: str, tell: object) -> LanguageRun:
-        run = LanguageRun(rhymes(100), config)
-        run.train(tmp_path / file, tell, save_every=0.0)  # type: ignore[arg-type]
-        return run
-
-    whole = train("whole.safetensors", lambda _: None)
+    parts._epoch = interrupted  # type: ignore[method-assign]
     with pytest.raises(KeyboardInterrupt):
-        train("parts.safetensors", interrupt)
-    told: list[str] = []
-    resumed = train("parts.safetensors", told.append)
-    assert resumed.losses == whole.losses
-    assert len(told) < len(whole.losses)  # some of it was done before
-    for one, other in zip(resumed.model.parameters(), whole.model.parameters(), strict=True):
-        assert torch.equal(one, other)
-    again: list[str] = []
-    train("parts.safetensors", again.append)
-    assert not again
+        parts.train()
+    again = make(tmp_path / "parts", 100, 8, 3, epochs=6)
+    again.train()
+    ours, theirs = again.model.state_dict(), whole.model.state_dict()
+    for name, tensor in theirs.items():
+        assert torch.equal(ours[name], tensor), name
+
+
+def test_the_parts_of_a_pass_read_the_text_once(tmp_path: Path) -> None:
+    source = make(tmp_path, 100, 8, 3, epochs=6).source
+    read = [batch.words[:, :-1] for number in (1, 2, 3) for batch in source.epoch(number).batches]  # type: ignore[attr-defined]
+    assert torch.equal(torch.cat(read, 1), source.streams[:, :-1])  # type: ignore[attr-defined]
+    again = [batch.first for number in (3, 4, 5) for batch in source.epoch(number).batches]  # type: ignore[attr-defined]
+    assert again.count(True) == 1

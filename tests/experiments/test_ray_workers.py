@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from entnet.experiments.locks import LOCK
 from entnet.experiments.preset import Preset
 from entnet.experiments.ray_workers import RayWorkers
 from entnet.experiments.results import read_results
-from entnet.experiments.running import LOCK, run_one
+from entnet.experiments.running import run_one
 from entnet.experiments.spec import RunSpec, specs_of
 from entnet.experiments.sweep import Sweep, SweepWatcher, progress_of
 

@@ -2,35 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from entnet.experiments.preset import load_preset, preset_names
-from entnet.experiments.report.write import write_report
 from entnet.experiments.results import read_results, results_path
 from entnet.experiments.spec import specs_of
+from entnet.report.write import write_report
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "results"
 
 
-def recorded_lines() -> Iterator[dict[str, Any]]:
-    for name in preset_names():
-        yield from read_results(results_path(RESULTS, name))
-
-
-def test_no_line_is_missing() -> None:
-    assert sum(1 for _ in recorded_lines()) >= 704
+LINES = {
+    "1k": 20,
+    "best-10k": 48,
+    "best-1k": 134,
+    "best-bow": 61,
+    "best-joint": 5,
+    "bow": 201,
+    "generated": 6,
+    "joint": 7,
+    "propara": 10,
+    "table1a": 70,
+    "table1b": 5,
+    "table2": 229,
+    "table3": 7,
+    "table4": 28,
+    "tied": 49,
+    "world": 1,
+}
+"""Committed lines per table. More may be added; none may go missing unnoticed."""
 
 
 @pytest.mark.parametrize("name", preset_names())
 def test_every_line_has_the_recipe_of_its_preset(name: str) -> None:
+    """Renaming a setting or a variant must not orphan a number."""
     preset = load_preset(name)
+    lines = read_results(results_path(RESULTS, name))
+    assert len(lines) >= LINES.get(name, 0)
     other = []
-    for line in read_results(results_path(RESULTS, name)):
+    for line in lines:
+        if "recipe" not in line:  # older lines of the grid and of CBT; their own tests know them
+            assert preset.benchmark != "babi"
+            continue
         tasks = None if preset.joint else [line["task"]]
         (spec,) = specs_of(preset, Path("runs"), tasks, [line["seed"]], [line["variant"]])
         if spec.recipe != line["recipe"]:
@@ -44,15 +60,20 @@ def test_the_report_on_the_committed_results_is_the_committed_one(
     from matplotlib.figure import Figure
 
     # Pictures differ with the version of Matplotlib; their names are enough here.
-    monkeypatch.setattr(Figure, "savefig", lambda self, path, **_: Path(path).touch())
+    monkeypatch.setattr(Figure, "savefig", lambda self, path, **_: None)
     readme = tmp_path / "README.md"
     readme.write_bytes((ROOT / "README.md").read_bytes())
-    docs = tmp_path / "docs"
-    (docs / "images").mkdir(parents=True)
-    written = write_report(RESULTS, docs, readme)
+    (tmp_path / "docs").mkdir()
+    recipes = (ROOT / "docs" / "recipes.md").read_bytes()
+    (tmp_path / "docs" / "recipes.md").write_bytes(recipes)
+    written = write_report(RESULTS, tmp_path / "docs", readme)
     assert readme in written
-    assert readme.read_bytes() == (ROOT / "README.md").read_bytes()
-    assert (docs / "RESULTS.md").read_bytes() == (ROOT / "docs" / "RESULTS.md").read_bytes()
     for path in written:
+        committed = ROOT / path.relative_to(tmp_path)
         if path.parent.name == "images":
-            assert (ROOT / "docs" / "images" / path.name).is_file()
+            assert committed.is_file()
+        else:
+            assert path.read_bytes() == committed.read_bytes(), committed
+    kept = {path.relative_to(ROOT) for path in (ROOT / "docs" / "results").rglob("*")}
+    made = {path.relative_to(tmp_path) for path in (tmp_path / "docs" / "results").rglob("*")}
+    assert kept == made  # no page is left over from a table that is no more

@@ -19,7 +19,7 @@ def test_reproducing_a_changed_table_keeps_its_results_apart(
     arguments += ["--data", str(data_root), "--runs", str(runs)]
     outcome = CliRunner().invoke(app, arguments)
     assert outcome.exit_code == 0, outcome.output
-    assert "finished qa1 held+epochs=2,slots=2,width=4 seed 1: epoch" in outcome.output
+    assert "finished qa1 permute+epochs=2,slots=2,width=4 seed 1: epoch" in outcome.output
     lines = read_results(runs / "results" / "best-10k.jsonl")
     assert sorted(line["task"] for line in lines) == [1, 4]
     assert all(line["model"]["width"] == 4 for line in lines)
@@ -32,11 +32,12 @@ def test_mistakes_are_told_before_anything_runs(data_root: Path, tmp_path: Path)
     common = ["--data", str(data_root), "--runs", str(tmp_path / "runs")]
     for arguments, complaint in (
         (["table9"], "no table 'table9'"),
-        (["table1b", "--tasks", "3"], "table1b takes --runs, --results, --seeds, --jobs only"),
+        (["table1b", "--tasks", "3"], "no task 3 in table1b; it has 20"),
         (["table2", "--tasks", "21"], "no task 21"),
         (["table2", "--seeds", "one"], "--seeds"),
         (["table2", "--variant", "fast"], "no variant 'fast'"),
         (["table2", "--set", "widht=3"], "no setting 'widht'"),
+        (["1k", "--trials"], "nothing else was tried for 1k"),
     ):
         outcome = CliRunner().invoke(app, ["reproduce", *arguments, *common])
         assert outcome.exit_code != 0

@@ -32,9 +32,9 @@ def test_runs_of_a_preset_are_tasks_times_seeds(small: Preset, tmp_path: Path) -
 
 def test_changed_options_make_another_variant_and_recipe(small: Preset, tmp_path: Path) -> None:
     (plain,) = specs_of(small, tmp_path, tasks=[1], seeds=[1])
-    (other,) = specs_of(small, tmp_path, tasks=[1], seeds=[1], train={"rate": 0.5})
+    (other,) = specs_of(small, tmp_path, tasks=[1], seeds=[1], train={"learning_rate": 0.5})
     (second,) = specs_of(small, tmp_path, tasks=[1], seeds=[2])
-    assert other.variant == "paper+rate=0.5"
+    assert other.variant == "paper+learning_rate=0.5"
     assert other.recipe != plain.recipe
     assert second.recipe == plain.recipe
 
@@ -91,9 +91,9 @@ def test_a_directory_of_other_settings_is_outdated(
     assert not is_outdated(spec)
     run_one(spec)
     assert not is_outdated(spec)
-    changed = replace(spec, train={**spec.train, "rate": 0.5})
+    changed = replace(spec, train={**spec.train, "learning_rate": 0.5})
     assert is_outdated(changed)
-    with pytest.raises(EntNetError, match=r"train\.rate"):
+    with pytest.raises(EntNetError, match=r"train\.learning_rate"):
         run_one(changed)
 
 

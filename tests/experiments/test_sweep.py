@@ -16,11 +16,11 @@ from rich.console import Console
 
 from entnet.errors import EntNetError
 from entnet.experiments.display import LiveDisplay, PlainLines, duration
-from entnet.experiments.preset import Preset
+from entnet.experiments.preset import Preset, load_preset
 from entnet.experiments.results import add_result, read_results
 from entnet.experiments.running import run_one
 from entnet.experiments.spec import RunSpec, specs_of
-from entnet.experiments.sweep import Sweep, SweepWatcher, drop_outdated, progress_of
+from entnet.experiments.sweep import Standing, Sweep, SweepWatcher, drop_outdated, progress_of
 from entnet.experiments.workers import Ended, LocalWorkers
 
 
@@ -115,14 +115,14 @@ def test_settings_that_changed_are_not_mixed_with_old_runs(
 ) -> None:
     results = tmp_path / "small.jsonl"
     Sweep(specs[:1], results, InThisProcess()).run()
-    changed = replace(small, train={**small.train, "rate": 0.02})
+    changed = replace(small, train={**small.train, "learning_rate": 0.02})
     new = specs_of(changed, tmp_path / "runs", [1], [1], data_root=data_root)
     with pytest.raises(EntNetError, match="qa1 paper seed 1.*--fresh"):
         Sweep(new, results, InThisProcess()).run()
     assert drop_outdated(new, results) == 1
     Sweep(new, results, InThisProcess()).run()
     (line,) = read_results(results)
-    assert line["train"]["rate"] == 0.02
+    assert line["train"]["learning_rate"] == 0.02
 
 
 class KillOnce(SweepWatcher):
@@ -226,3 +226,16 @@ def test_the_live_display_shows_running_and_finished_runs(
 def test_durations() -> None:
     assert duration(62) == "1:02"
     assert duration(3723) == "1:02:03"
+
+
+def test_the_time_left_counts_what_a_killed_run_repeats(tmp_path: Path) -> None:
+    (spec,) = specs_of(load_preset("table2"), tmp_path, [1], [1], ["paper"])
+    metrics = Path(spec.directory) / "metrics.jsonl"
+    metrics.parent.mkdir(parents=True)
+    sweep = Sweep([spec], tmp_path / "table2.jsonl", LocalWorkers(1))
+    sweep.running[spec.directory] = Standing(spec, time.monotonic() - 10, 19, 19)
+    metrics.write_text('{"epoch": 11, "valid_error": 50.0}\n')
+    sweep._look()
+    metrics.write_text('{"epoch": 12, "valid_error": 50.0}\n')
+    sweep._look()
+    assert sweep.seconds_left() > 0

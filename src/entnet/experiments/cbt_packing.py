@@ -8,16 +8,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from entnet.data.cbt import KIND_NAMES, CbtQuestion, Kind
+from entnet.data.cbt.format import KIND_NAMES, CbtQuestion, Kind
 from entnet.errors import EntNetError
-from entnet.experiments.cbt import TABLE, TABLE_KINDS, find_questions
-from entnet.experiments.cbt_systems import CbtData, network_directory
-from entnet.experiments.packing import CARD, FILES, Card
+from entnet.experiments.packing import FILES, Card
+from entnet.experiments.preset import load_preset
 from entnet.experiments.results import read_results, results_path
+from entnet.experiments.spec import specs_of
+from entnet.experiments.tasks.cbt import TABLE, TABLE_KINDS, accuracy_of
+from entnet.experiments.tasks.cbt_data import CbtData
 from entnet.files import write_atomically
 from entnet.models.base import StoryModel, pretrained_root
-from entnet.models.cbt.reader import WindowScorer, save_half
-from entnet.models.cbt.scorer import accuracy, answers_of
+from entnet.models.card import CARD
+from entnet.models.readers.reader import WindowScorer, save_half
+from entnet.models.readers.scorer import accuracy, answers_of
 
 SHIPPED: dict[str, Kind] = {f"cbt-{kind.lower()}": kind for kind in TABLE_KINDS}
 """Names of the shipped networks, and the questions that they are for."""
@@ -25,7 +28,7 @@ SYSTEM = "entnet-simple"
 
 
 def pack_cbt(
-    name: str, results: Path, runs: Path, directory: Path | None = None, root: Path | None = None
+    name: str, results: Path, runs: Path, data: Path | None = None, root: Path | None = None
 ) -> Card | None:
     """Ship the run that is best on validation; None if there is no finished run.
 
@@ -40,17 +43,18 @@ def pack_cbt(
     ]
     if not lines:
         return None
-    line = max(lines, key=lambda line: line["valid"])
-    source = network_directory(runs, kind, SYSTEM, line["seed"])
+    line = max(lines, key=lambda line: accuracy_of(line, "valid"))
+    (spec,) = specs_of(load_preset(TABLE), runs, [kind], [line["seed"]], [SYSTEM])
+    source = Path(spec.directory) / "model"
     if not (source / "config.json").is_file():
         raise EntNetError(f"{name}: {source} holds no network; run seed {line['seed']} again")
     network = StoryModel.from_pretrained(source)
-    data = CbtData(find_questions(directory), kind)
-    _check(name, network, line, data)
+    questions = CbtData.find(kind, data)
+    _check(name, network, line, questions)
     with tempfile.TemporaryDirectory() as scratch:
         save_half(network, Path(scratch))
         halved = StoryModel.from_pretrained(scratch)
-        card = _card(name, kind, line, halved, data)
+        card = _card(name, kind, line, halved, questions)
         target = (root or pretrained_root()) / name
         for file in FILES:
             write_atomically(target / file, (Path(scratch) / file).read_bytes())
@@ -66,7 +70,7 @@ def error_of(network: StoryModel, questions: Sequence[CbtQuestion]) -> float:
 
 def _check(name: str, network: StoryModel, line: dict[str, Any], data: CbtData) -> None:
     got = error_of(network, data.test)
-    told = 100 * (1 - line["test"])
+    told = line["best"]["test_error"]
     # The compiled code and PyTorch add in another order, which may turn a question that is a tie.
     if abs(got - told) > 100 / len(data.test) + 0.005:
         raise EntNetError(
@@ -84,7 +88,7 @@ def _card(name: str, kind: Kind, line: dict[str, Any], network: StoryModel, data
         variant=SYSTEM,
         seed=line["seed"],
         data=f"cbt, {line['questions']}",
-        train_data=f"cbt, {line['questions']}",
+        train_data=f"cbt, {data.train_origin}",
         epoch=line["best_epoch"],
         validation_error=error_of(network, data.valid),
         test_error=error_of(network, data.test),

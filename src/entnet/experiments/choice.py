@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
+from entnet.config import TrainConfig
 from entnet.experiments.running import Line
 
 Select = Literal["best", "last"]
@@ -13,7 +14,7 @@ Select = Literal["best", "last"]
 def validation(line: Line, select: Select = "best") -> tuple[float, float]:
     """What runs are chosen by: validation error, then validation loss, at the best or the last epoch."""
     scores = line[select]
-    return scores["valid_error"], scores["valid_loss"]
+    return scores["valid_error"], scores.get("valid_loss", 0.0)
 
 
 def choose(lines: Sequence[Line], select: Select = "best") -> Line:
@@ -23,5 +24,10 @@ def choose(lines: Sequence[Line], select: Select = "best") -> Line:
 
 def solved(line: Line) -> bool:
     """Whether the network that a run kept makes no error on validation."""
-    select: Select = line["train"]["select"]
-    return validation(line, select)[0] == 0
+    return validation(line, kept(line))[0] == 0
+
+
+def kept(line: Line) -> Select:
+    """Which epoch's network a run kept."""
+    select: Select = TrainConfig.renamed(line.get("train", {})).get("checkpoint", "best")
+    return select

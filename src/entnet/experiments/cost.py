@@ -37,11 +37,27 @@ QUESTION_SENTENCES = 4
 _QUESTIONS = 9_000
 
 
+_GRID_QUESTIONS = 32 * 500
+"""Asked per epoch on the grid, at the least."""
+_BOOK_QUESTIONS = 100_000
+"""Of the Children's Book Test: some of their windows are read for a sentence's work."""
+_PARAGRAPH_SENTENCES = 50_000
+"""Of ProPara there are 2,639 in training; each is read for all participants and places."""
+
+
 def epoch_cost(spec: RunSpec) -> float:
     """The work in an epoch, counted in sentences."""
-    by_question = spec.train.get("draw", "story") == "question"
+    if spec.benchmark == "gridworld":
+        return float(int(spec.task) * _GRID_QUESTIONS)
+    if spec.benchmark == "cbt":
+        return float(_BOOK_QUESTIONS if spec.train else 1)
+    if spec.benchmark == "propara":
+        return float(_PARAGRAPH_SENTENCES)
+    if spec.benchmark == "stories":
+        return float(_QUESTIONS)  # as many for every system, which is all that counts
+    by_question = spec.train.get("example", "story") == "question"
     read = sum(
-        SENTENCES.get(task, (20_000, 60_000))[by_question] + QUESTION_SENTENCES * _QUESTIONS
+        SENTENCES.get(int(task), (20_000, 60_000))[by_question] + QUESTION_SENTENCES * _QUESTIONS
         for task in spec.tasks
     )
     return read / (10 if spec.data == "en" else 1)

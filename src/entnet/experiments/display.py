@@ -11,8 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from entnet.experiments.choice import choose
+from entnet.experiments.results import line_key
 from entnet.experiments.running import Line
-from entnet.experiments.spec import RunSpec, task_label
+from entnet.experiments.spec import RunSpec, TaskName, task_label
 from entnet.experiments.sweep import Sweep, SweepWatcher
 from entnet.experiments.workers import Ended
 
@@ -26,7 +27,7 @@ def duration(seconds: float) -> str:
 
 def summary(sweep: Sweep, began: float) -> str:
     """Done, running, waiting, time: one line."""
-    done = len({line_name(line) for line in sweep.lines} & {spec.name for spec in sweep.specs})
+    done = len({line_key(line) for line in sweep.lines} & {spec.key for spec in sweep.specs})
     parts = [f"{done} of {len(sweep.specs)} runs done", f"{len(sweep.running)} running"]
     parts.append(f"{len(sweep.waiting)} waiting")
     if sweep.skips:
@@ -37,13 +38,20 @@ def summary(sweep: Sweep, began: float) -> str:
     return f"{', '.join(parts)}; {duration(time.monotonic() - began)} gone, at most {left} left"
 
 
-def line_name(line: Line) -> str:
-    return f"{task_label(line['task'])} {line['variant']} seed {line['seed']}"
+def finished(line: Line) -> str:
+    """What a run came to."""
+    best = line["best"]
+    parts = [f"validation {best['valid_error']:.2f}%"]
+    if "test_error" in best:
+        parts.append(f"test {best['test_error']:.2f}%")
+    if "best_epoch" in line:
+        parts.insert(0, f"epoch {line['best_epoch']} of {line['epochs']}")
+    return ", ".join([*parts, duration(line["seconds"])])
 
 
-def best_by_task(lines: list[Line]) -> dict[int, Line]:
+def best_by_task(lines: list[Line]) -> dict[TaskName, Line]:
     """The run chosen on validation for each task so far."""
-    tasks = sorted({line["task"] for line in lines})
+    tasks = sorted({line["task"] for line in lines}, key=lambda task: (str(type(task)), task))
     return {task: choose([line for line in lines if line["task"] == task]) for task in tasks}
 
 
@@ -67,14 +75,10 @@ class PlainLines(SweepWatcher):
         if line is None:
             self._print(f"failed   {ended.spec.name}: {ended.problem}")
             return
-        best = line["best"]
-        self._print(
-            f"finished {ended.spec.name}: epoch {line['best_epoch']} of {line['epochs']}, validation "
-            f"{best['valid_error']:.2f}%, test {best['test_error']:.2f}%, {duration(line['seconds'])}"
-        )
+        self._print(f"finished {ended.spec.name}: {finished(line)}")
 
-    def skipped(self, task: int, runs: int) -> None:
-        self._print(f"skipped  {runs} more of {task_label(task)}: validation error 0 is reached")
+    def skipped(self, task: TaskName, runs: int) -> None:
+        self._print(f"skipped  {runs} more of {self._label(task)}: validation error 0 is reached")
 
     def tick(self) -> None:
         if time.monotonic() - self.told >= self.every:
@@ -89,6 +93,9 @@ class PlainLines(SweepWatcher):
 
     def end(self) -> None:
         self._print(summary(self.sweep, self.began))
+
+    def _label(self, task: TaskName) -> str:
+        return task_label(task, self.sweep.specs[0].benchmark)
 
     def _print(self, text: str) -> None:
         self.console.print(text, markup=False, soft_wrap=True)
@@ -132,10 +139,11 @@ class LiveDisplay(SweepWatcher):
     def _tasks(self) -> Table:
         title = self.sweep.specs[0].table if self.sweep.specs else ""
         table = Table("task", "runs", "chosen", "validation", "test", title=title)
-        for task, line in best_by_task(self.sweep.lines).items():
-            runs = sum(other["task"] == task for other in self.sweep.lines)
+        lines = self.sweep.own_lines
+        for task, line in best_by_task(lines).items():
+            runs = sum(other["task"] == task for other in lines)
             table.add_row(
-                task_label(task),
+                task_label(task, self.sweep.specs[0].benchmark),
                 str(runs),
                 f"{line['variant']} seed {line['seed']}",
                 f"{line['best']['valid_error']:.2f}%",

@@ -5,26 +5,30 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
+from entnet.binding import Places
 from entnet.config import TrainConfig
 from entnet.data.babi import TASK_NAMES
 from entnet.errors import EntNetError
-from entnet.experiments.choice import choose
+from entnet.experiments.binding import confirmed_places, places_of
+from entnet.experiments.choice import choose, kept
 from entnet.experiments.preset import ALL_TASKS, load_preset
 from entnet.experiments.results import read_results, results_path
-from entnet.experiments.running import Line, error_percent
+from entnet.experiments.running import Line
 from entnet.experiments.spec import JOINT, task_label
 from entnet.experiments.task_data import task_stories
+from entnet.experiments.tasks.babi import error_percent
+from entnet.experiments.world_card import WORLD, world_places, world_temperature
 from entnet.files import write_atomically
 from entnet.inspection.places import measure_places
 from entnet.models.base import StoryModel, list_pretrained, pretrained_root
+from entnet.models.card import CARD
 from entnet.models.entnet import EntNet
 
 FILES = ("config.json", "vocab.json", "model.safetensors")
-CARD = "card.json"
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,16 @@ class Card:
     task_test_errors: dict[str, float]
     """A joint network's error on each task."""
     parameters: int
+    binding: dict[str, Any] | None = None
+    """Which words are of a kind, and where they stand: new words are bound by it."""
+    temperature: float = 1.0
+    """What scores are divided by, so that probabilities are calibrated."""
+    least_probability: float = 0.0
+    """Less probable answers count as not known."""
+
+    def about(self) -> dict[str, Any]:
+        """The card without what only programs read."""
+        return {name: value for name, value in self.to_dict().items() if name != "binding"}
 
     @classmethod
     def read(cls, path: Path) -> Self:
@@ -85,8 +99,9 @@ def wanted() -> list[Wanted]:
             2,
             ("table3",),
             by_places=True,
-            variants=("alone",),
+            variants=("slot-supervision-0.5",),
         ),
+        Wanted("world", "all tasks of the house in one story, any names", JOINT, (WORLD,)),
         Wanted("babi-joint", "all 20 tasks, 10k", JOINT, ("joint", "best-joint")),
     ]
 
@@ -95,7 +110,7 @@ def candidates(want: Wanted, results: Path) -> list[Line]:
     """Finished runs that could be shipped."""
     lines = []
     for table in want.tables:
-        variants = want.variants or {variant.name for variant in load_preset(table).variants}
+        variants = want.variants or {variant.name for variant in load_preset(table).all_variants}
         for line in read_results(results_path(results, table)):
             if line["task"] == want.task and line["variant"] in variants:
                 lines.append(line)
@@ -104,9 +119,12 @@ def candidates(want: Wanted, results: Path) -> list[Line]:
 
 def run_directory(runs: Path, line: Line) -> Path:
     """Where a run of a table lies."""
-    return runs.joinpath(
-        line["table"], task_label(line["task"]), line["variant"], f"seed{line['seed']}"
-    )
+    place = Path(runs, line["table"], task_label(line["task"]))
+    name = line["variant"]
+    was = next((v.was for v in load_preset(line["table"]).all_variants if v.name == name), "")
+    if was and not (place / name).is_dir() and (place / was).is_dir():
+        name = was  # it was run before it was named so
+    return place / str(name) / f"seed{line['seed']}"
 
 
 def pack(
@@ -125,7 +143,7 @@ def pack(
             f"{want.name}: {source} lacks {', '.join(missing)}; the chosen run is "
             f"{line['table']} {line['variant']} seed {line['seed']}, run it again"
         )
-    card = _card(want, line)
+    card = _card(want, line, source)
     _check(card, source, data_root)
     target = (root or pretrained_root()) / want.name
     target.mkdir(parents=True, exist_ok=True)
@@ -146,8 +164,8 @@ def _best_slots(lines: Sequence[Line], runs: Path, data_root: Path | None) -> Li
     return max(lines, key=share)
 
 
-def _card(want: Wanted, line: Line) -> Card:
-    select = line["train"]["select"]
+def _card(want: Wanted, line: Line, source: Path) -> Card:
+    select = kept(line)
     scores = line[select]
     tasks = {task: of[select]["test_error"] for task, of in line.get("tasks", {}).items()}
     return Card(
@@ -165,20 +183,40 @@ def _card(want: Wanted, line: Line) -> Card:
         scores["test_questions"],
         tasks,
         line["parameters"],
+        _places(want, StoryModel.from_pretrained(source)).to_json(),
+        world_temperature(source) if want.tables == (WORLD,) else 1.0,
     )
+
+
+def _places(want: Wanted, network: StoryModel) -> Places:
+    if want.tables == (WORLD,):
+        return world_places()
+    return confirmed_places(places_of(want.task), want.task, network)
 
 
 def _check(card: Card, source: Path, data_root: Path | None) -> None:
     network = StoryModel.from_pretrained(source)
     expected = card.task_test_errors or {str(card.task): card.test_error}
     for task, error in expected.items():
-        test = task_stories(card.data, int(task), 0.1, data_root).test
+        data = "en-10k" if card.table == WORLD else card.data
+        test = task_stories(data, int(task), 0.1, data_root).test
         got = round(error_percent(network, test, TrainConfig()), 4)
         if got != error:
             raise EntNetError(
                 f"{card.name}: {source} has {got}% error on the test file of task {task}, "
                 f"the results say {error}%"
             )
+
+
+def write_binding(name: str, card: Card) -> Places:
+    """Write into a shipped network's card which words are of a kind; everything else stays."""
+    network = StoryModel.from_pretrained(name)
+    places = confirmed_places(places_of(int(card.task)), int(card.task), network)
+    changed = replace(card, binding=places.to_json())
+    write_atomically(
+        pretrained_root() / name / CARD, json.dumps(changed.to_dict(), indent=1).encode()
+    )
+    return places
 
 
 def shipped() -> list[tuple[str, Card | None, int]]:

@@ -6,6 +6,7 @@ import tomllib
 from collections.abc import Collection
 from dataclasses import dataclass
 from importlib import resources
+from math import nan
 from statistics import fmean
 from typing import Any
 
@@ -42,8 +43,8 @@ class PaperColumn:
 
 
 def paper_columns(table: str) -> list[PaperColumn]:
-    """The columns of one of the paper's tables, in its order."""
-    tables = _read("paper_figures.toml")
+    """The columns of one of the paper's tables, in its order, or of the rivals' own papers."""
+    tables = {**_read("paper_figures.toml"), **_read("published_rivals.toml")}
     if table not in tables:
         raise EntNetError(f"the paper has no table {table!r}; it has {', '.join(tables)}")
     return [_column(name, values) for name, values in tables[table].items()]
@@ -70,7 +71,8 @@ def _read(name: str) -> dict[str, Any]:
 
 
 def _column(name: str, values: dict[str, Any]) -> PaperColumn:
-    errors = dict(enumerate(values["tasks"], start=1))
+    """Where only the mean was published, a task's figure is not a number."""
+    errors = dict(enumerate(values.get("tasks", [nan] * 20), start=1))
     return PaperColumn(
         name,
         errors,

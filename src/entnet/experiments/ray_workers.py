@@ -6,7 +6,8 @@ import os
 from typing import Any
 
 from entnet.errors import EntNetError
-from entnet.experiments.running import BusyError, run_one
+from entnet.experiments.locks import BusyError
+from entnet.experiments.running import run_one
 from entnet.experiments.spec import RunSpec
 from entnet.experiments.workers import Ended
 

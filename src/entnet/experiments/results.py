@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from entnet.errors import DataError
-from entnet.experiments.running import Line
+from entnet.experiments.legacy import Line, current_line
+from entnet.experiments.preset import current_variant
 from entnet.experiments.spec import RunKey, RunSpec
 from entnet.files import write_atomically
 
@@ -22,27 +23,18 @@ def line_key(line: Line) -> RunKey:
 
 
 def read_results(path: Path) -> list[Line]:
-    """All lines of a results file; none if there is no file."""
-    if not path.is_file():
-        return []
-    lines: list[Line] = []
-    for number, text in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
-        try:
-            line = json.loads(text)
-            line_key(line)
-        except (json.JSONDecodeError, KeyError, TypeError) as error:
-            raise DataError(path, number, f"not a line of results: {error}") from error
-        lines.append(line)
-    return lines
+    """All lines of a results file in today's form; none if there is no file."""
+    return [line for _, line in _read(path)]
 
 
 def add_result(path: Path, line: Line) -> bool:
     """Append a run's line unless the file has one for this run; True if it was added."""
     with _locked(path):
-        lines = read_results(path)
-        if any(line_key(old) == line_key(line) for old in lines):
+        kept = _read(path)
+        if any(line_key(old) == line_key(line) for _, old in kept):
             return False
-        _write(path, [*lines, line])
+        text = json.dumps(line, separators=(",", ":"), ensure_ascii=False)
+        _write(path, [*(text for text, _ in kept), text])
     return True
 
 
@@ -50,16 +42,31 @@ def drop_results(path: Path, specs: list[RunSpec]) -> int:
     """Take out the lines of these runs; how many there were."""
     dropped = {spec.key for spec in specs}
     with _locked(path):
-        lines = read_results(path)
-        kept = [line for line in lines if line_key(line) not in dropped]
+        lines = _read(path)
+        kept = [text for text, line in lines if line_key(line) not in dropped]
         if len(kept) < len(lines):
             _write(path, kept)
     return len(lines) - len(kept)
 
 
-def _write(path: Path, lines: list[Line]) -> None:
-    compact = (json.dumps(line, separators=(",", ":"), ensure_ascii=False) + "\n" for line in lines)
-    write_atomically(path, "".join(compact).encode())
+def _read(path: Path) -> list[tuple[str, Line]]:
+    """Each line's text, which is never written otherwise, and what it says in today's form."""
+    if not path.is_file():
+        return []
+    lines: list[tuple[str, Line]] = []
+    for number, text in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        try:
+            line = current_line(json.loads(text))
+            line = {**line, "variant": current_variant(line["table"], line["variant"])}
+            line_key(line)
+        except (json.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
+            raise DataError(path, number, f"not a line of results: {error}") from error
+        lines.append((text, line))
+    return lines
+
+
+def _write(path: Path, lines: list[str]) -> None:
+    write_atomically(path, "".join(f"{text}\n" for text in lines).encode())
 
 
 @contextmanager

@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
+from entnet.config import TrainConfig
 from entnet.experiments.entities import Tied
-from entnet.experiments.preset import Options, Preset
+from entnet.experiments.legacy import old_train_options
+from entnet.experiments.preset import Options, Preset, merged
 
 LONGEST_NAME = 120
 """Of a variant: it names a directory, and file systems have limits."""
@@ -18,7 +20,10 @@ LONGEST_NAME = 120
 JOINT = 0
 """The task number of a network that is trained on all tasks at once."""
 
-RunKey = tuple[str, int, str, int]
+TaskName = int | str
+"""1 … 20 or ``JOINT`` of bAbI, a length of the grid's stories, a kind of question of CBT."""
+
+RunKey = tuple[str, TaskName, str, int]
 
 
 @dataclass(frozen=True)
@@ -26,8 +31,7 @@ class RunSpec:
     """One (table, task, variant, seed)."""
 
     table: str
-    task: int
-    """1 … 20, or ``JOINT``."""
+    task: TaskName
     variant: str
     seed: int
     data: str
@@ -35,10 +39,16 @@ class RunSpec:
     tied: Tied
     model: Options
     train: Options
-    tasks: tuple[int, ...]
+    tasks: tuple[TaskName, ...]
     """The tasks trained on: this one, or all of them."""
     directory: str
+    benchmark: str = "babi"
+    source: Options = field(default_factory=dict)
+    """What is said of the data beyond its name: lengths of stories, widths of windows."""
+    group: str = ""
+    """Variants of a group compete with their first seed; the best goes on with the others."""
     data_root: str | None = None
+    """The data directory, if it is not the usual one."""
     checkpoint_seconds: float = 10.0
 
     @property
@@ -47,7 +57,7 @@ class RunSpec:
 
     @property
     def name(self) -> str:
-        return f"{task_label(self.task)} {self.variant} seed {self.seed}"
+        return f"{task_label(self.task, self.benchmark)} {self.variant} seed {self.seed}"
 
     @property
     def epochs(self) -> int:
@@ -61,10 +71,22 @@ class RunSpec:
             "kind": self.kind,
             "tied": self.tied,
             "model": self.model,
-            "train": self.train,
+            "train": old_train_options(self.train),
             "tasks": list(self.tasks),
         }
+        if self.benchmark != "babi":
+            decisive |= {"benchmark": self.benchmark, "source": self.source}
         return hashlib.sha256(json.dumps(decisive, sort_keys=True).encode()).hexdigest()[:12]
+
+    def about(self) -> dict[str, Any]:
+        """Which run this is, for its line of results."""
+        return {
+            "table": self.table,
+            "task": self.task,
+            "variant": self.variant,
+            "data": self.data,
+            "recipe": self.recipe,
+        }
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
@@ -76,38 +98,53 @@ class RunSpec:
         return cls(**values)
 
 
-def task_label(task: int) -> str:
-    """qa3, or joint."""
+def task_label(task: TaskName, benchmark: str = "babi") -> str:
+    """qa3, joint, T20, NE."""
+    if isinstance(task, str):
+        return task
+    if benchmark == "gridworld":
+        return f"T{task}"
     return "joint" if task == JOINT else f"qa{task}"
 
 
 def specs_of(
     preset: Preset,
     runs: Path,
-    tasks: Sequence[int] | None = None,
+    tasks: Sequence[TaskName] | None = None,
     seeds: Sequence[int] | None = None,
     variants: Sequence[str] | None = None,
     model: Options | None = None,
     train: Options | None = None,
     data_root: Path | None = None,
+    source: Options | None = None,
+    trials: bool = False,
 ) -> list[RunSpec]:
-    """The runs of a preset, or of the given tasks, seeds and variants of it.
+    """The runs of a preset's table, or of its trials, or of the given tasks, seeds and variants.
 
-    A variant that is meant for some tasks is run on others only if it is given by name.
-    ``model`` and ``train`` override the preset's options; such runs get a variant name that says so.
+    A variant given by name is run on any task; else each is run on the tasks that the preset runs it on.
+    ``model``, ``train`` and ``source`` override the preset's options; such runs get a variant name that
+    says so.
     """
-    chosen = [preset.variant(name) for name in variants] if variants else list(preset.variants)
+    meant_to_run = preset.trials if trials else preset.variants
+    chosen = preset.chosen(variants) if variants else list(meant_to_run)
     trained = tuple(tasks or preset.tasks)
-    changes = {**(model or {}), **(train or {})}
+    train = TrainConfig.renamed(train or {})
+    given = {"model": model or {}, "train": train, "source": source or {}}
+    changes = {**given["model"], **given["train"], **given["source"]}
     if preset.joint and trained != preset.tasks:
         changes["tasks"] = "+".join(map(str, trained))
     specs = []
     for variant in chosen:
         name = changed_name(variant.name, changes)
-        meant = trained if variants or not variant.tasks else variant.tasks
+        meant = trained if variants else preset.tasks_of(variant)
         for task in (JOINT,) if preset.joint else (task for task in trained if task in meant):
+            options = {
+                part: merged(preset.options(part, variant, task), changed)
+                for part, changed in given.items()
+            }
+            options["train"].pop("seed", None)
+            label = task_label(task, preset.benchmark)
             for seed in seeds or range(1, variant.seeds + 1):
-                options = preset.options("train", variant, task) | (train or {})
                 specs.append(
                     RunSpec(
                         preset.name,
@@ -115,12 +152,15 @@ def specs_of(
                         name,
                         seed,
                         preset.data,
-                        preset.kind,
+                        variant.kind or preset.kind,
                         preset.tied_in(variant),
-                        preset.options("model", variant, task) | (model or {}),
-                        {k: v for k, v in options.items() if k != "seed"},
+                        options["model"],
+                        options["train"],
                         trained if preset.joint else (task,),
-                        str(runs / preset.name / task_label(task) / name / f"seed{seed}"),
+                        str(runs / preset.name / label / name / f"seed{seed}"),
+                        preset.benchmark,
+                        options["source"],
+                        variant.group,
                         str(data_root) if data_root else None,
                     )
                 )

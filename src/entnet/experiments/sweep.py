@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from entnet.errors import EntNetError
-from entnet.experiments.choice import solved
+from entnet.experiments.choice import choose, solved
 from entnet.experiments.cost import SENTENCES_A_SECOND, run_cost
 from entnet.experiments.results import add_result, drop_results, line_key, read_results
 from entnet.experiments.running import Line, is_busy, is_outdated
-from entnet.experiments.spec import RunSpec
+from entnet.experiments.spec import RunSpec, TaskName
 from entnet.experiments.workers import Ended, Workers
 
 POLL_SECONDS = 0.25
@@ -47,7 +47,7 @@ class SweepWatcher:
 
     def ended(self, ended: Ended) -> None: ...
 
-    def skipped(self, task: int, runs: int) -> None: ...
+    def skipped(self, task: TaskName, runs: int) -> None: ...
 
     def end(self) -> None: ...
 
@@ -61,6 +61,8 @@ class Sweep:
     """The file that finished runs are added to."""
     workers: Workers
     stop_at_zero: bool = False
+    every_variant: bool = False
+    """Run every seed of the variants of a group, not only of the best."""
     watcher: SweepWatcher = field(default_factory=SweepWatcher)
     waiting: list[RunSpec] = field(default_factory=list, init=False)
     running: dict[str, Standing] = field(default_factory=dict, init=False)
@@ -99,6 +101,7 @@ class Sweep:
         self.waiting = sorted(left, key=lambda spec: (spec.seed, -run_cost(spec)))
         self.watcher.begin(self)
         self._skip_solved()
+        self._settle_groups()
 
     def _start_runs(self) -> None:
         while len(self.running) < self.workers.places:
@@ -116,11 +119,62 @@ class Sweep:
         run is busy with."""
         at_work = {standing.spec.task for standing in self.running.values()}
         order = sorted(self.waiting, key=lambda spec: self.stop_at_zero and spec.task in at_work)
-        return next((spec for spec in order if not is_busy(spec)), None)
+        undecided = self._first_runs(self.waiting) | self._first_runs(self._at_work())
+        return next(
+            (
+                spec
+                for spec in order
+                if not is_busy(spec)
+                and ((spec.task, spec.group) not in undecided or spec.seed == self._first_seed)
+            ),
+            None,
+        )
+
+    def _at_work(self) -> list[RunSpec]:
+        return [standing.spec for standing in self.running.values()]
+
+    @property
+    def _first_seed(self) -> int:
+        """The seed with which the variants of a group compete."""
+        return min(spec.seed for spec in self.specs)
+
+    def _first_runs(self, specs: Sequence[RunSpec]) -> set[tuple[TaskName, str]]:
+        """Tasks and groups that still wait for a run of the first seed."""
+        return {
+            (spec.task, spec.group)
+            for spec in specs
+            if spec.group and spec.seed == self._first_seed and not self.every_variant
+        }
+
+    def _settle_groups(self) -> None:
+        """Where all variants of a group have run their first seed, the best goes on alone."""
+        if self.every_variant or not self.specs:
+            return
+        undecided = self._first_runs(self.waiting) | self._first_runs(self._at_work())
+        for task, group in {(spec.task, spec.group) for spec in self.waiting if spec.group}:
+            if (task, group) in undecided:
+                continue
+            rivals = {s.key: s for s in self.specs if (s.task, s.group) == (task, group)}
+            first = [
+                line
+                for line in self.lines
+                if line_key(line) in rivals and line["seed"] == self._first_seed
+            ]
+            if first:
+                best = choose(first)["variant"]
+                self._leave_out(
+                    [s for s in rivals.values() if s in self.waiting and s.variant != best]
+                )
+
+    def _leave_out(self, specs: Sequence[RunSpec]) -> None:
+        self.waiting = [spec for spec in self.waiting if spec not in specs]
+        self.skips += len(specs)
 
     def _look(self) -> None:
         for standing in self.running.values():
             standing.epoch, standing.valid_error = progress_of(standing.spec)
+            # A killed run repeats the epochs since its last checkpoint.
+            standing.first_epoch = min(standing.first_epoch, standing.epoch)
 
     def _take(self, ended: Ended) -> None:
         standing = self.running.pop(ended.spec.directory)
@@ -132,18 +186,25 @@ class Sweep:
         else:
             add_result(self.results, ended.line)
             self.lines = read_results(self.results)  # another sweep may have added to it
-            epochs = ended.line["epochs"] - standing.first_epoch
+            epochs = ended.line.get("epochs", 1) - standing.first_epoch
             self.work_done += run_cost(ended.spec) * epochs / ended.spec.epochs
             self.work_seconds += time.monotonic() - standing.began
         self.watcher.ended(ended)
         self._skip_solved()
+        self._settle_groups()
+
+    @property
+    def own_lines(self) -> list[Line]:
+        """Results of the variants and tasks of this sweep; the file may have others."""
+        own = {(spec.task, spec.variant) for spec in self.specs}
+        return [line for line in self.lines if (line["task"], line["variant"]) in own]
 
     def _skip_solved(self) -> None:
         if self.stop_at_zero:
-            for task in sorted({line["task"] for line in self.lines if solved(line)}):
+            for task in sorted({line["task"] for line in self.own_lines if solved(line)}, key=str):
                 self._skip(task)
 
-    def _skip(self, task: int) -> None:
+    def _skip(self, task: TaskName) -> None:
         before = len(self.waiting)
         self.waiting = [spec for spec in self.waiting if spec.task != task]
         skipped = before - len(self.waiting)
@@ -179,7 +240,9 @@ def refuse_outdated(specs: Sequence[RunSpec], results: Path) -> None:
 
 def outdated_specs(specs: Sequence[RunSpec], results: Path) -> list[RunSpec]:
     """Those of the runs that are recorded, or have a directory, with other settings."""
-    recorded = {line_key(line): line.get("recipe") for line in read_results(results)}
+    recorded = {
+        line_key(line): line["recipe"] for line in read_results(results) if "recipe" in line
+    }
     return [
         spec
         for spec in specs
@@ -207,4 +270,4 @@ def progress_of(spec: RunSpec) -> tuple[int, float | None]:
         metrics = json.loads(last)
     except (OSError, IndexError, json.JSONDecodeError):
         return 0, None
-    return int(metrics["epoch"]), float(metrics["valid_error"])
+    return int(metrics["epoch"]), metrics["valid_error"]

@@ -12,7 +12,8 @@ import sys
 import threading
 
 from entnet.errors import EntNetError
-from entnet.experiments.running import BusyError, run_one
+from entnet.experiments.locks import BusyError
+from entnet.experiments.running import run_one
 from entnet.experiments.spec import RunSpec
 
 FAILED, BUSY = 3, 4

@@ -1,1 +1,0 @@
-"""Tables and charts from the lines in results/, beside the paper's figures."""

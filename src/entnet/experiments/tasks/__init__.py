@@ -1,0 +1,42 @@
+"""The benchmarks of the paper, a file each: where batches come from, what is measured, how a run goes."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, Protocol
+
+from entnet.config import Config
+from entnet.errors import EntNetError
+from entnet.experiments.spec import RunSpec
+from entnet.training.trainer import Watcher
+
+Line = dict[str, Any]
+
+
+class Benchmark(Protocol):
+    """What a file of this folder has."""
+
+    def run(self, spec: RunSpec, watcher: Watcher | None) -> Line:
+        """Do a run, from wherever it stands, and return its line of results."""
+
+    def settings(self, kind: str) -> list[type[Config]]:
+        """What can be set of a run with this kind of system: of its model, training and source."""
+
+
+BENCHMARKS = {
+    "babi": "entnet.experiments.tasks.babi",
+    "gridworld": "entnet.experiments.tasks.gridworld",
+    "babilong": "entnet.experiments.tasks.babilong",
+    "cbt": "entnet.experiments.tasks.cbt",
+    "propara": "entnet.experiments.tasks.propara",
+    "stories": "entnet.experiments.tasks.stories",
+    "world": "entnet.experiments.tasks.world",
+}
+
+
+def benchmark(name: str) -> Benchmark:
+    """The benchmark of this name."""
+    if name not in BENCHMARKS:
+        raise EntNetError(f"no benchmark {name!r}; there are {', '.join(BENCHMARKS)}")
+    found: Any = import_module(BENCHMARKS[name])
+    return found  # type: ignore[no-any-return]

@@ -1,0 +1,94 @@
+"""bAbI: official stories task by task, or of all tasks at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from entnet.config import Config, TrainConfig
+from entnet.data.story import Corpus, Story, story_words
+from entnet.experiments.entities import entities_of
+from entnet.experiments.preset import Options
+from entnet.experiments.spec import JOINT, RunSpec
+from entnet.experiments.task_data import TaskStories, joint_stories, task_stories
+from entnet.models.base import StoryModel, model_class
+from entnet.text import Vocab
+from entnet.training.engine import choose_engine
+from entnet.training.evaluate import score
+from entnet.training.loop import Run
+from entnet.training.setup import prepare
+from entnet.training.trainer import Watcher
+
+Line = dict[str, Any]
+
+
+def run(spec: RunSpec, watcher: Watcher | None) -> Line:
+    config = TrainConfig.from_dict({**spec.train, "seed": spec.seed})
+    parts = {
+        int(task): task_stories(spec.data, int(task), config.validation, spec.data_root)
+        for task in spec.tasks
+    }
+    joint = spec.task == JOINT
+    stories = joint_stories(list(parts.values())) if joint else parts[int(spec.task)]
+    vocab = Vocab.build(story_words(stories.train) | story_words(stories.valid))
+    line = train(spec, config, stories, watcher, vocab, _model_options(spec, vocab))
+    if joint:
+        line["tasks"] = task_scores(Path(spec.directory), config, parts)
+    return line
+
+
+def settings(kind: str) -> list[type[Config]]:
+    return [model_class(kind).config_class, TrainConfig]
+
+
+def train(
+    spec: RunSpec,
+    config: TrainConfig,
+    stories: TaskStories,
+    watcher: Watcher | None,
+    vocab: Vocab,
+    model_options: Options,
+) -> Line:
+    """Train a network on these stories, and return its line of results."""
+    prepared = prepare(
+        stories.train,
+        stories.valid,
+        stories.test,
+        config,
+        spec.kind,
+        model_options,
+        vocab,
+    )
+    about = {**spec.about(), "train_data": stories.train_data}
+    run = Run(spec.directory, prepared.build, prepared.data, config, about, spec.checkpoint_seconds)
+    return run.train(watcher)
+
+
+def _model_options(spec: RunSpec, vocab: Vocab) -> Options:
+    if not spec.tied:
+        return spec.model
+    entities = entities_of(vocab, spec.tied)
+    return {**spec.model, "keys": "tied", "key_words": entities, "slots": len(entities)}
+
+
+def task_scores(
+    directory: Path, config: TrainConfig, parts: dict[int, TaskStories]
+) -> dict[str, dict[str, Any]]:
+    """Errors of a jointly trained network on each of its tasks."""
+    scores: dict[str, dict[str, Any]] = {str(task): {} for task in parts}
+    for name, folder in {config.checkpoint: "model", "last": "last"}.items():
+        network = StoryModel.from_pretrained(directory / folder)
+        for task, stories in parts.items():
+            scores[str(task)][name] = {
+                "valid_error": round(error_percent(network, stories.valid, config), 4),
+                "test_error": round(error_percent(network, stories.test, config), 4),
+            }
+    return scores
+
+
+def error_percent(network: StoryModel, stories: list[Story], train: TrainConfig) -> float:
+    """A network's error on all questions of the stories, in percent."""
+    config = network.config
+    corpus = Corpus.encode(stories, network.vocab, config.sentence_length, config.lowercase)
+    engine = choose_engine(network, train)
+    return score(engine, corpus.entries("story", config.memory_limit)).error_percent

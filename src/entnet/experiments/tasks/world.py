@@ -1,0 +1,72 @@
+"""`world`: all house tasks in one story, generated; tested on the official files of these tasks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from entnet.config import Config, TrainConfig
+from entnet.data.babi import read_babi
+from entnet.data.sources import require_babi
+from entnet.data.story import Story, story_words
+from entnet.data.world import pools
+from entnet.data.world.mixture import mixture
+from entnet.experiments.preset import Options
+from entnet.experiments.spec import RunSpec
+from entnet.experiments.task_data import TaskStories, joint_stories
+from entnet.experiments.tasks import babi
+from entnet.experiments.world_card import KINDS
+from entnet.models.base import model_class
+from entnet.text import Vocab
+from entnet.training.trainer import Watcher
+
+Line = dict[str, Any]
+
+ENTITIES = tuple(word for kind in KINDS for word in kind.members)
+
+
+@dataclass(frozen=True)
+class WorldConfig(Config):
+    """How many stories are made, and from which seed."""
+
+    stories: int = 12_000
+    validation_stories: int = 600
+    seed: int = 1
+
+
+def settings(kind: str) -> list[type[Config]]:
+    return [model_class(kind).config_class, TrainConfig, WorldConfig]
+
+
+def run(spec: RunSpec, watcher: Watcher | None) -> Line:
+    """Train on the mixture, choose on more of it, test on the official files."""
+    config = TrainConfig.from_dict({**spec.train, "seed": spec.seed})
+    made = WorldConfig.from_dict(spec.source)
+    train = mixture(made.stories, made.seed)
+    valid = mixture(made.validation_stories, made.seed, "valid")
+    parts = {
+        int(task): TaskStories(train, valid, _official(int(task), spec.data_root), "generated")
+        for task in spec.tasks
+    }
+    stories = TaskStories(train, valid, joint_stories(list(parts.values())).test, "generated")
+    line = babi.train(spec, config, stories, watcher, vocabulary([*train, *valid]), options(spec))
+    line["tasks"] = babi.task_scores(Path(spec.directory), config, parts)
+    return line
+
+
+def vocabulary(stories: list[Story]) -> Vocab:
+    """The words of the stories, all names, all lists; without the fillers."""
+    words = story_words(stories) | set(ENTITIES) | set(pools.lists()) | {pools.UNKNOWN}
+    return Vocab.build(words - set(pools.FILLERS))
+
+
+def options(spec: RunSpec) -> Options:
+    """Options of the network: slots are named by the story, unless keys are free; it looks back on all."""
+    if spec.model.get("keys") == "free":
+        return {"memory_limit": None, **spec.model}
+    return {"memory_limit": None, **spec.model, "keys": "named", "key_words": ENTITIES}
+
+
+def _official(task: int, data_root: str | None) -> list[Story]:
+    return read_babi(require_babi("en-10k", task, "test", data_root))

@@ -1,0 +1,42 @@
+"""What the card of `world` says: its kinds of words and where they stand, and how sure it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from entnet.binding import Kind, Places
+from entnet.data.world import pools
+from entnet.data.world.mixture import mixture
+from entnet.experiments.names import best_temperature
+from entnet.models.base import StoryModel
+
+WORLD = "world"
+"""Its table, and its name."""
+
+KINDS = tuple(
+    Kind(name, tuple(word.lower() for word in words))
+    for name, words in (
+        ("person", pools.PEOPLE),
+        ("thing", pools.THINGS),
+        ("place", pools.PLACES),
+    )
+)
+
+STORIES = 5_000
+"""From which places are learned: enough to meet every sentence."""
+
+
+def world_places() -> Places:
+    """Where people, things and places stand, in stories without words that say nothing."""
+    fillers = set(pools.FILLERS)
+    stories = [
+        story
+        for story in mixture(STORIES, 1)
+        if not any(fillers & set(text.split()) for text in story.sentences)
+    ]
+    return Places.learn(stories, KINDS)
+
+
+def world_temperature(source: Path | str) -> float:
+    """By which its probabilities are calibrated, on validation stories."""
+    return best_temperature(StoryModel.from_pretrained(source), mixture(600, 1, "valid"))
