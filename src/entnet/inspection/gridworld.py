@@ -20,8 +20,8 @@ from torch import Tensor
 
 from entnet.data.gridworld import DIRECTIONS, GridStories, GridWorld
 from entnet.errors import EntNetError
-from entnet.models.base import StoryModel
 from entnet.models.entnet import EntNet
+from entnet.tracker import load_entity_network
 
 Floats = NDArray[np.float64]
 COLOURS = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#8c564b", "#e377c2")
@@ -286,9 +286,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--length", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args(arguments)
-    model = StoryModel.from_pretrained(given.model)
     world = GridWorld()
-    if not isinstance(model, EntNet) or model.vocab != world.vocab:
+    model = load_entity_network(given.model)
+    if model.vocab != world.vocab:
         raise EntNetError(f"{given.model}: not an EntNet trained on the 10 × 10 grid of two agents")
     if given.probe:
         print(probe_markdown(probe_slots(model, world, given.length, seed=given.seed)), end="")

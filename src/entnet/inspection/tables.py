@@ -8,6 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from entnet.binding import Bound, Unbound
 from entnet.inspection.trace import Asked, SlotName, Trace
 from entnet.tracker import NearWord
 
@@ -35,8 +36,17 @@ def gate_table(trace: Trace) -> Table:
     for number, step in enumerate(trace.steps, start=1):
         most = sorted(range(len(step.movement)), key=lambda slot: -step.movement[slot])[:3]
         moved = ", ".join(f"{_name(trace.slots[slot])} {step.movement[slot]:.2f}" for slot in most)
-        table.add_row(str(number), _marked(step.sentence, step.unknown), _blocks(step.gates), moved)
+        told = _marked(step.sentence, step.unknown)
+        for note in naming(step.bound, step.unbound):
+            told.append(f"\n{note}", style="dim")
+        table.add_row(str(number), told, _blocks(step.gates), moved)
     return table
+
+
+def naming(bound: Sequence[Bound], unbound: Sequence[Unbound]) -> list[str]:
+    """What became of new words, a line each: ``alice: a person``."""
+    told = [f"{one.word}: a {one.kind}" for one in bound]
+    return told + [f"{one.word}: {one.reason}" for one in unbound]
 
 
 def slot_table(slots: Sequence[SlotName], words: Sequence[Sequence[NearWord]], title: str) -> Table:
@@ -61,13 +71,14 @@ def question_panel(asked: Asked, slots: Sequence[SlotName]) -> Table:
     table.add_column(style="dim")
     table.add_column()
     table.add_row("answer", Text(f"{answer.answer}  {answer.probability:.1%}{mark}", style="bold"))
+    if answer.why_unknown:
+        table.add_row("why", answer.why_unknown)
     others = ", ".join(f"{guess.word} {guess.probability:.1%}" for guess in answer.alternatives)
     table.add_row("or", others)
     most = sorted(range(len(answer.attention)), key=lambda slot: -answer.attention[slot])[:3]
-    table.add_row(
-        "attention",
-        ", ".join(f"{_name(slots[slot])} {answer.attention[slot]:.0%}" for slot in most),
-    )
+    if most:
+        shares = (f"{_name(slots[slot])} {answer.attention[slot]:.0%}" for slot in most)
+        table.add_row("attention", ", ".join(shares))
     if answer.unknown:
         table.add_row("unknown", ", ".join(answer.unknown))
     return table

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
+from entnet.binding import Bound, Unbound
 from entnet.data.story import Question, Story
+from entnet.models.card import Manner
 from entnet.models.entnet import EntNet
-from entnet.tracker import Answer, NearWord, Tracker, followed_words, nearest_words
+from entnet.tracker import Answer, NearWord, SentenceRead, Tracker
+
+T = TypeVar("T")
 
 EXAMPLE = Story(
     sentences=(
@@ -62,6 +66,8 @@ class Step:
     movement: tuple[float, ...]
     unknown: tuple[str, ...]
     words: tuple[tuple[NearWord, ...], ...]
+    bound: tuple[Bound, ...] = ()
+    unbound: tuple[Unbound, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +113,7 @@ class Trace:
                     "gates": rounded(step.gates),
                     "movement": rounded(step.movement),
                     "unknown": list(step.unknown),
+                    **binding_value(step),
                     "words": [near_dicts(words) for words in step.words],
                 }
                 for step in self.steps
@@ -118,10 +125,12 @@ class Trace:
         }
 
 
-def trace_story(model: EntNet, story: Story, name: str = "", words: int = 3) -> Trace:
+def trace_story(
+    model: EntNet, story: Story, name: str = "", words: int = 3, manner: Manner | None = None
+) -> Trace:
     """Read a story with all its questions, and keep what happened."""
-    tracker = Tracker(model)
-    start = tracker.state
+    tracker = Tracker(model, manner=manner)
+    start = tracker.holds(words)
     steps: list[Step] = []
     asked: list[Asked] = []
     waiting = sorted(story.questions, key=lambda question: question.after)
@@ -131,28 +140,60 @@ def trace_story(model: EntNet, story: Story, name: str = "", words: int = 3) -> 
         while waiting and waiting[0].after <= position:
             question = waiting.pop(0)
             asked.append(Asked(question.after, question.answer, tracker.ask(question.text)))
+    slots = slot_names(tracker, words)
     return Trace(
         model=name,
-        slots=slot_names(tracker, words),
-        start=_tuples(nearest_words(model, start, words)[0]),
-        steps=tuple(steps),
-        questions=tuple(asked),
+        slots=slots,
+        start=filled(start, len(slots), ()),
+        steps=tuple(_of_all_slots(step, len(slots)) for step in steps),
+        questions=tuple(_attending(one, len(slots)) for one in asked),
     )
 
 
 def slot_names(tracker: Tracker, words: int = 3) -> tuple[SlotName, ...]:
     """What the slots of a tracker stand for."""
-    follows = followed_words(tracker.model, tracker.state, words)
-    keys = tracker.key_words or [None] * tracker.model.config.slots
-    return tuple(SlotName(slot, key, tuple(follows[slot])) for slot, key in enumerate(keys))
+    return tuple(SlotName(each.slot, each.key, each.follows) for each in tracker.slots(words))
 
 
 def _read(tracker: Tracker, sentence: str, words: int) -> list[Step]:
     steps = []
     for read in tracker.read_sentences([sentence]):
-        held = _tuples(nearest_words(tracker.model, tracker.state, words)[0])
-        steps.append(Step(read.sentence, read.gates, read.movement, read.unknown, held))
+        steps.append(step_of(read, tracker.holds(words)))
     return steps
+
+
+def step_of(read: SentenceRead, held: tuple[tuple[NearWord, ...], ...]) -> Step:
+    return Step(
+        read.sentence, read.gates, read.movement, read.unknown, held, read.bound, read.unbound
+    )
+
+
+def _of_all_slots(step: Step, slots: int) -> Step:
+    """The step with slots that were named only later: shut, and holding nothing."""
+    return replace(
+        step,
+        gates=filled(step.gates, slots, 0.0),
+        movement=filled(step.movement, slots, 0.0),
+        words=filled(step.words, slots, ()),
+    )
+
+
+def _attending(asked: Asked, slots: int) -> Asked:
+    attention = filled(asked.answer.attention, slots, 0.0)
+    return replace(asked, answer=replace(asked.answer, attention=attention))
+
+
+def filled(values: Sequence[T], count: int, missing: T) -> tuple[T, ...]:
+    """The values, and what stands for those of slots that are named later."""
+    return (*values, *[missing] * (count - len(values)))
+
+
+def binding_value(read: Step | SentenceRead) -> dict[str, Any]:
+    """What became of new words, as plain values."""
+    return {
+        "bound": [bound._asdict() for bound in read.bound],
+        "unbound": [unbound._asdict() for unbound in read.unbound],
+    }
 
 
 def answer_dict(answer: Answer) -> dict[str, Any]:
@@ -164,6 +205,8 @@ def answer_dict(answer: Answer) -> dict[str, Any]:
         "alternatives": [guess._asdict() for guess in answer.alternatives],
         "attention": rounded(answer.attention),
         "unknown": list(answer.unknown),
+        "known": answer.known,
+        "why_unknown": answer.why_unknown,
     }
 
 
@@ -173,7 +216,3 @@ def rounded(values: Sequence[float]) -> list[float]:
 
 def near_dicts(words: Sequence[NearWord]) -> list[dict[str, Any]]:
     return [{"word": near.word, "similarity": round(near.similarity, 4)} for near in words]
-
-
-def _tuples(rows: list[list[NearWord]]) -> tuple[tuple[NearWord, ...], ...]:
-    return tuple(tuple(row) for row in rows)

@@ -16,7 +16,8 @@ export function showAnswer(root, answer, slots, expected = "") {
     el("div.said", {},
       el("span.word", { "data-answer": answer.answer }, answer.answer),
       el("span.sure", {}, percent(answer.probability)), check),
-    el("p.about", {}, `“${answer.question}” after ${answer.after} — looked at ${looked.join(", ")}`),
+    el("p.about", {}, `“${answer.question}” after ${answer.after}${looked.length ? ` — looked at ${looked.join(", ")}` : ""}`),
+    ...(answer.why_unknown ? [el("p.about.why", {}, `Not known: ${answer.why_unknown}.`)] : []),
     ...(answer.unknown.length
       ? [el("p.about", {}, "never seen in training, read as nothing: ", el("span.unknown", {}, answer.unknown.join(", ")))]
       : []),
@@ -27,6 +28,8 @@ export function showAnswer(root, answer, slots, expected = "") {
 
 /** The same in one sentence, to be read aloud. */
 export function spokenAnswer(answer, slots) {
-  const [{ slot, share }] = mostAttended(answer.attention, 1);
+  const [most] = mostAttended(answer.attention, 1);
+  if (!most) return `${answer.question} ${answer.answer}, ${percent(answer.probability)}.`;
+  const { slot, share } = most;
   return `${answer.question} ${answer.answer}, ${percent(answer.probability)}. Looked most at ${slotName(slots[slot])}, ${percent(share)}.`;
 }

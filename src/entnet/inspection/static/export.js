@@ -23,7 +23,7 @@ function moveTo(step, question = null) {
   const moment = document.getElementById("moment");
   const told = trace.steps[step - 1];
   moment.classList.toggle("start", step === 0);
-  moment.replaceChildren(...(told ? marked(told.sentence, told.unknown) : ["Before the first sentence"]));
+  moment.replaceChildren(...(told ? marked(told.sentence, told.unknown, told.bound, told.unbound) : ["Before the first sentence"]));
 }
 
 for (const view of [story, memory, player]) view.addEventListener("step", (event) => moveTo(event.detail.step));

@@ -4,6 +4,9 @@ import { el, nearText, percent, slotLabel, slotName } from "./dom.js";
 const WIDEST = 46;
 const NARROWEST = 13;
 
+/** What a slot holds that the story names only later. */
+const NOTHING = [{ word: "", similarity: 0 }];
+
 export class MemoryView extends EventTarget {
   /** Draws into `root`. Sends "step" with detail.step when somebody picks a moment. */
   constructor(root) {
@@ -175,7 +178,8 @@ export class MemoryView extends EventTarget {
   }
 
   #held(step, slot) {
-    return step > 0 ? this.trace.steps[step - 1].words[slot] : this.trace.start[slot];
+    const held = step > 0 ? this.trace.steps[step - 1].words[slot] : this.trace.start[slot];
+    return held.length ? held : NOTHING;
   }
 
   /** Scroll sideways until the present moment shows; the page itself stays where it is. */

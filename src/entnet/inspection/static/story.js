@@ -47,10 +47,10 @@ export class StoryView extends EventTarget {
     }
   }
 
-  #sentence({ sentence, unknown }, number) {
+  #sentence({ sentence, unknown, bound, unbound }, number) {
     return el("li.sentence", { "data-step": number },
       el("button", { type: "button", onclick: () => this.#send("step", { step: number }) },
-        el("span.number", {}, String(number)), el("span", {}, ...marked(sentence, unknown))));
+        el("span.number", {}, String(number)), el("span", {}, ...marked(sentence, unknown, bound, unbound))));
   }
 
   #question(question) {
@@ -74,13 +74,19 @@ function verdict(result, expected) {
   return el(`span.result${kind}`, { title: percent(result.probability) }, `${result.answer}${mark}`);
 }
 
-/** The sentence, with unknown words underlined and named to those who cannot see that. */
-export function marked(sentence, unknown) {
-  if (!unknown.length) return [sentence];
+/** The sentence, with new names and unknown words underlined, and told to those who cannot see that. */
+export function marked(sentence, unknown, bound = [], unbound = []) {
+  if (!unknown.length && !bound.length) return [sentence];
   return sentence.split(/(\s+)/).map((piece) => {
     const bare = piece.toLowerCase().replace(/^[.,;:!?"()[\]]+|[.,;:!?"()[\]]+$/g, "");
+    const named = bound.find(({ word }) => word === bare);
+    if (named) {
+      return el("span.bound", { title: `new here: a ${named.kind}, read as “${named.member}”` }, piece,
+        el("span.unseen", {}, ` (new: a ${named.kind})`));
+    }
     if (!unknown.includes(bare)) return piece;
-    return el("span.unknown", { title: "never seen in training, read as nothing" }, piece,
+    const why = unbound.find(({ word }) => word === bare)?.reason;
+    return el("span.unknown", { title: `never seen in training, read as nothing${why ? `: ${why}` : ""}` }, piece,
       el("span.unseen", {}, " (unknown word)"));
   });
 }

@@ -1,0 +1,1 @@
+"""Tables and charts from the lines in results/, beside the paper's figures."""

@@ -1,0 +1,146 @@
+"""ProPara in the report: both official scores, beside published ones in a column of their own."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from entnet.experiments.results import read_results, results_path
+from entnet.report.markdown import Page, markdown_table
+
+Line = dict[str, Any]
+
+TABLE = "propara"
+SYSTEMS = {"entnet": "EntNet", "lstm": "LSTM", "qrn": "QRN", "ours": "ours"}
+FIGURES: dict[str, Callable[[Line], float]] = {
+    "precision": lambda scores: float(scores["document"]["precision"]),
+    "recall": lambda scores: float(scores["document"]["recall"]),
+    "f1": lambda scores: float(scores["document"]["f1"]),
+    **{
+        name: (lambda scores, name=name: float(scores["sentence"][name]))  # type: ignore[misc]
+        for name in ("cat1", "cat2", "cat3", "macro", "micro")
+    },
+}
+
+PUBLISHED: dict[str, tuple[str, str, str, str]] = {
+    "EntNet": ("54.7", "30.7", "39.4", "26.07"),
+    "QRN": ("60.9", "31.1", "41.1", "–"),
+    "ProLocal": ("81.7", "36.8", "50.7", "–"),
+    "ProGlobal": ("61.7", "44.8", "51.9", "–"),
+    "ProStruct": ("74.3", "43.0", "54.5", "–"),
+}
+"""Precision, recall and F1 by document and the macro mean by sentence, in percent, as papers print them."""
+
+
+def details(results: Path = Path("results")) -> dict[str, Line]:
+    """For each system its seeds, and mean and deviation of every figure on test and development."""
+    found: dict[str, Line] = {}
+    for system in SYSTEMS:
+        lines = [
+            line
+            for line in read_results(results_path(results, TABLE))
+            if line["variant"] == system and "test" in line["best"]
+        ]
+        if lines:
+            parts = {
+                part: {
+                    name: _spread([figure(line["best"][part]) for line in lines])
+                    for name, figure in FIGURES.items()
+                }
+                for part in ("test", "valid")
+            }
+            seconds = statistics.fmean(float(line["cpu_seconds"]) for line in lines)
+            found[system] = {"seeds": len(lines), "cpu_seconds": round(seconds, 1), **parts}
+    return found
+
+
+def _spread(values: list[float]) -> dict[str, float]:
+    deviation = statistics.stdev(values) if len(values) > 1 else 0.0
+    return {"mean": round(statistics.fmean(values), 4), "sd": round(deviation, 4)}
+
+
+def figures(results: Path = Path("results")) -> dict[str, Any]:
+    """``{"propara": {"entnet": {"f1": …, "macro": …}, …}}``: means over seeds, on test."""
+    found = details(results)
+    if not found:
+        return {}
+    table: dict[str, Any] = {
+        system: {name: line["test"][name]["mean"] for name in ("f1", "macro")}
+        for system, line in found.items()
+    }
+    return {TABLE: {**table, "detail": found}}
+
+
+TITLE = "ProPara: what exists, and where"
+NOTE = """\
+`entnet reproduce propara` · [about the data and the systems](../propara.md)
+
+Test, mean ± standard deviation over seeds; settings were chosen on development. P, R and F1 are by
+document, the others by sentence, in percent.
+"""
+PRINTED = """
+As papers print them, in percent. The published questions by sentence come from a file of their own, so
+macro means compare in scale only.
+"""
+
+
+def pages(results: Path = Path("results")) -> list[Page]:
+    """The table of systems run here, and the published one; none without results."""
+    found = details(results)
+    if not found:
+        return []
+    document = ("precision", "recall", "f1")
+    sentence = ("cat1", "cat2", "cat3", "macro", "micro")
+    rows = [
+        [
+            SYSTEMS[system],
+            *(_shown(line["test"][name], 3) for name in document),
+            *(_shown(line["test"][name], 2) for name in sentence),
+            str(line["seeds"]),
+            f"{line['cpu_seconds']:.0f}",
+        ]
+        for system, line in found.items()
+    ]
+    headings = ["system", "P", "R", "F1", "Cat-1", "Cat-2", "Cat-3", "macro", "micro"]
+    published = markdown_table(
+        ["published", "P", "R", "F1", "macro"], [[name, *row] for name, row in PUBLISHED.items()]
+    )
+    table = markdown_table([*headings, "runs", "seconds per run"], rows)
+    return [Page(TABLE, TITLE, f"{NOTE}\n{table}{PRINTED}\n{published}", _runs(results))]
+
+
+def _runs(results: Path) -> str:
+    """Every run, on development and on test."""
+    rows: list[list[str]] = [
+        [
+            SYSTEMS.get(line["variant"], str(line["variant"])),
+            str(line["seed"]),
+            *(
+                f"{FIGURES[name](line['best'][part]):.{places}f}"
+                for part in ("valid", "test")
+                for name, places in (("f1", 3), ("macro", 2))
+                if part in line["best"]
+            ),
+            f"{line['cpu_seconds']:.0f}",
+        ]
+        for line in read_results(results_path(results, TABLE))
+    ]
+    head = ["system", "seed", "F1, development", "macro, development", "F1, test", "macro, test"]
+    return markdown_table([*head, "seconds"], rows)
+
+
+def _shown(spread: dict[str, float], places: int) -> str:
+    return f"{spread['mean']:.{places}f} ± {spread['sd']:.{places}f}"
+
+
+def summary_rows(results: Path = Path("results")) -> list[list[str]]:
+    """For the summary: experiment, mean ± deviation over seeds, best on validation, the paper's."""
+    rows = []
+    for system, line in details(results).items():
+        paper = PUBLISHED[SYSTEMS[system]][2] if SYSTEMS[system] in PUBLISHED else "–"
+        f1 = {name: 100 * value for name, value in line["test"]["f1"].items()}
+        what = f"[ProPara, {SYSTEMS[system]}: F1 by document, %](propara.md)"
+        rows.append([what, f"{f1['mean']:.1f} ± {f1['sd']:.1f}", "–", paper])
+    return rows
