@@ -46,6 +46,8 @@ class Service:
 
     process: subprocess.Popen[str]
     url: str
+    log: Path
+    """What it wrote to its standard error."""
 
     def stop(self) -> int:
         self.process.terminate()
@@ -56,18 +58,24 @@ StartService = Callable[..., Service]
 
 
 @pytest.fixture(scope="session")
-def start_service(sources: list[str]) -> Iterator[StartService]:
+def start_service(
+    sources: list[str], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[StartService]:
     running: list[Service] = []
 
     def start(*options: str, port: int = 0) -> Service:
         command = [sys.executable, "-m", "entnet", "serve", *sources, "--port", str(port), *options]
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "COLUMNS": "200"}
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+        log = tmp_path_factory.mktemp("logs") / "stderr"
+        with log.open("w") as errors:
+            process = subprocess.Popen(
+                command, stdout=subprocess.PIPE, stderr=errors, text=True, env=environment
+            )
         assert process.stdout is not None
         line = process.stdout.readline()
         found = re.search(r"http://\S+", line)
-        assert found, f"the service did not come up: {line!r}"
-        running.append(Service(process, found.group()))
+        assert found, f"the service did not come up: {line!r} {log.read_text()}"
+        running.append(Service(process, found.group(), log))
         return running[-1]
 
     yield start

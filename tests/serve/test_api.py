@@ -101,6 +101,60 @@ def test_snapshots_that_do_not_fit_are_refused(client: TestClient) -> None:
     assert ask(client, session, "Where is Mary?") == "kitchen"
 
 
+def test_a_text_with_questions_is_told_at_once(client: TestClient) -> None:
+    session = start(client, model="walks-free")
+    text = "Mary went to the garden. Where is Mary?\nMary left. Mary went to the office. Where is Mary?"
+    told = client.post(f"/sessions/{session}/tell", json={"text": text, "alternatives": 1}).json()
+    assert told["sentences_read"] == 3
+    assert told["read"][0]["sentence"] == "Mary went to the garden."
+    assert [(a["after"], a["answer"]) for a in told["answers"]] == [(1, "garden"), (3, "office")]
+    assert len(told["answers"][0]["alternatives"]) == 1
+    wrong = {"text": "John went to the office. Where is John? Mary " + "went " * 60 + "off."}
+    assert "too many" in problem(client, "POST", f"/sessions/{session}/tell", 422, wrong)
+    assert len(client.get(f"/sessions/{session}").json()["sentences"]) == 3
+    assert ask(client, session, "Where is Mary?") == "office"
+
+
+def test_a_story_goes_from_service_to_service(make_client: Callable[..., TestClient]) -> None:
+    """Nothing is kept: each sentence may be read by another service that has the network."""
+    services = [make_client(sessions=False) for _ in range(3)]
+    alone = start(make_client(), model="walks-tied", text=STORY)
+    snapshot: dict[str, object] | None = None
+    for number, sentence in enumerate(STORY.split(". ")):
+        body = {"text": sentence, "snapshot": snapshot, "model": "walks-tied"}
+        told = services[number % 3].post("/tell", json=body).json()
+        assert told["sentences_read"] == number + 1
+        snapshot = told["snapshot"]
+    body = {"text": "Where is Mary? Where is John?", "snapshot": snapshot}
+    told = services[0].post("/tell", json=body).json()
+    assert [answer["answer"] for answer in told["answers"]] == ["kitchen", "office"]
+    assert told["snapshot"]["sentences"] == snapshot["sentences"]
+    with_sessions = make_client()
+    again = start(with_sessions, snapshot=snapshot)
+    assert ask(with_sessions, again, "Where is Mary?") == "kitchen"
+    assert alone != again
+    for path in ("/sessions", f"/sessions/{again}/read"):
+        assert services[0].post(path, json={}).status_code in {404, 405}
+    assert services[0].get("/").status_code == 200
+
+
+def test_a_stream_answers_sentence_by_sentence(client: TestClient) -> None:
+    session = start(client, model="walks-free")
+    with client.websocket_connect(f"/sessions/{session}/stream") as socket:
+        socket.send_json({"text": STORY + " Where is Mary?"})
+        reads = [socket.receive_json() for _ in range(3)]
+        assert [read["sentences_read"] for read in reads] == [1, 2, 3]
+        assert reads[1]["read"]["sentence"] == "John moved to the office."
+        answer = socket.receive_json()["answer"]
+        assert (answer["answer"], answer["after"]) == ("kitchen", 3)
+        socket.send_json({"text": "Mary " + "went " * 60 + "off."})
+        assert "too many" in socket.receive_json()["detail"]
+    assert len(client.get(f"/sessions/{session}").json()["sentences"]) == 3
+    with client.websocket_connect("/sessions/nobody/stream") as socket:
+        socket.send_json({"text": STORY})
+        assert socket.receive_json()["status"] == 404
+
+
 def test_networks_are_listed_with_their_words(client: TestClient) -> None:
     listed = client.get("/models").json()
     assert [model["name"] for model in listed["models"]] == ["walks-free", "walks-tied"]

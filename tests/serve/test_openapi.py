@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -43,6 +44,8 @@ VERBS = [
     ("DELETE", "/sessions/{session_id}"),
     ("POST", "/sessions/{session_id}/read"),
     ("POST", "/sessions/{session_id}/ask"),
+    ("POST", "/sessions/{session_id}/tell"),
+    ("POST", "/tell"),
     ("GET", "/sessions/{session_id}/slots"),
     ("GET", "/sessions/{session_id}/trace"),
     ("POST", "/sessions/{session_id}/undo"),
@@ -66,7 +69,7 @@ def live_session(app: FastAPI) -> str:
     """A session that has read something, so that the verbs have something to work on."""
     service = app.state.service
     session = service.sessions.create("walks-tied", service.library.load("walks-tied"))
-    session.read("Mary went to the garden. John went to the office.")
+    asyncio.run(session.read("Mary went to the garden. John went to the office."))
     service.sessions.keep(session)
     return str(session.id)
 

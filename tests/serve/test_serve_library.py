@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from entnet import EntNet, EntNetConfig, EntNetError, Vocab, list_pretrained
+from entnet.config import ConfigError
 from entnet.experiments.cbt_packing import SHIPPED
 from entnet.serve.library import Library
 from entnet.serve.problems import NoModelError
@@ -48,8 +49,10 @@ def test_a_card_tells_what_a_network_is(walking_networks: dict[str, Path], tmp_p
     card = {"title": "counting, 10k", "task": 7, "test_error": 0.3}
     (tmp_path / "babi-qa7" / "card.json").write_text(json.dumps(card))
     offers = Library([str(tmp_path / "babi-qa7"), str(tmp_path / "own-qa9")]).offers
-    assert (offers["babi-qa7"].task, offers["babi-qa7"].test_error) == (7, 0.3)
-    assert (offers["own-qa9"].task, offers["own-qa9"].test_error) == (9, None)
+    said = {
+        name: (offer.about["task"], offer.about["test_error"]) for name, offer in offers.items()
+    }
+    assert said == {"babi-qa7": (7, 0.3), "own-qa9": (9, None)}
 
 
 def test_networks_that_need_keys_with_each_story_are_refused(tmp_path: Path) -> None:
@@ -76,3 +79,5 @@ def test_beyond_loopback_a_key_is_needed() -> None:
     with pytest.raises(EntNetError, match="--api-key"):
         settings_for("0.0.0.0", ServeSettings())
     assert settings_for("0.0.0.0", ServeSettings(api_key="long enough")).hosts == ()
+    with pytest.raises(ConfigError, match="8 characters"):
+        ServeSettings(api_key="long enough,short")

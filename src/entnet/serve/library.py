@@ -6,12 +6,14 @@ import json
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from entnet.errors import EntNetError
 from entnet.models.base import list_pretrained, locate
+from entnet.models.card import Manner, read_manner
 from entnet.models.entnet import EntNet
 from entnet.serve.problems import NoModelError
 from entnet.tracker import Tracker, load_entity_network
@@ -26,22 +28,36 @@ class Offer:
 
     name: str
     source: Path
-    title: str | None = None
-    """What its card says it was trained on."""
-    task: int | None = None
-    """The one bAbI task that it is for."""
-    test_error: float | None = None
-    """In percent, on the official test file."""
+    about: Mapping[str, Any]
+    """What the service says of it."""
 
     @classmethod
     def read(cls, name: str, source: Path) -> Offer:
         """A network with what its card says, where it has one; else its name may tell the task."""
-        card = source / "card.json"
-        if card.is_file():
-            about = json.loads(card.read_text(encoding="utf-8"))
-            return cls(name, source, about["title"], about["task"] or None, about["test_error"])
+        model, card = _checked(name, source), _card(source)
         found = re.search(r"qa(\d+)", name)
-        return cls(name, source, task=int(found.group(1)) if found else None)
+        config = model.config
+        about = {
+            "name": name,
+            "title": card.get("title"),
+            "task": card.get("task") or (int(found.group(1)) if found and not card else None),
+            "test_error": card.get("test_error"),
+            "slots": config.slots,
+            "width": config.width,
+            "words": len(model.vocab) - 1,
+            "longest_sentence": config.sentence_length,
+            "keys": config.keys,
+            "parameters": model.parameter_count(),
+        }
+        return cls(name, source, about)
+
+
+def _card(source: Path) -> dict[str, Any]:
+    path = source / "card.json"
+    if not path.is_file():
+        return {}
+    card: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return card
 
 
 class Library:
@@ -53,6 +69,7 @@ class Library:
         self.offers = _offers(sources)
         self._lock = threading.Lock()
         self._loaded: OrderedDict[str, EntNet] = OrderedDict()
+        self._manners: dict[str, Manner] = {}
         if not self.offers:
             raise EntNetError(
                 "no network to serve: none comes with this installation; give one's directory"
@@ -66,9 +83,26 @@ class Library:
     def default(self) -> str:
         return next((name for name in PREFERRED if name in self.offers), self.names[0])
 
-    def load(self, name: str) -> EntNet:
+    def describe(self, name: str) -> dict[str, Any]:
+        """What there is to say about a network, known since the start."""
+        return dict(self._offer(name).about)
+
+    def loaded(self, name: str) -> EntNet | None:
+        """The network, if it is in memory."""
+        self._offer(name)
+        with self._lock:
+            model = self._loaded.get(name)
+            if model is not None:
+                self._loaded.move_to_end(name)
+            return model
+
+    def _offer(self, name: str) -> Offer:
         if name not in self.offers:
             raise NoModelError(name, self.names)
+        return self.offers[name]
+
+    def load(self, name: str) -> EntNet:
+        self._offer(name)
         with self._lock:
             model = self._loaded.get(name)
             if model is None:
@@ -79,6 +113,12 @@ class Library:
             self._loaded.move_to_end(name)
             return model
 
+    def manner(self, name: str) -> Manner:
+        """How a network is talked with, from its card."""
+        if name not in self._manners:
+            self._manners[name] = read_manner(self.offers[name].source)
+        return self._manners[name]
+
 
 def _offers(sources: Sequence[str]) -> dict[str, Offer]:
     offers: dict[str, Offer] = {}
@@ -88,7 +128,6 @@ def _offers(sources: Sequence[str]) -> dict[str, Offer]:
         name = directory.parent.name if directory.name == "model" else directory.name
         if name in offers and offers[name].source != directory:
             raise EntNetError(f"two networks named {name!r}: rename one of their directories")
-        _check(name, directory)
         offers[name] = Offer.read(name, directory)
     return offers
 
@@ -103,9 +142,11 @@ def _shipped() -> list[str]:
     return names
 
 
-def _check(name: str, directory: Path) -> None:
+def _checked(name: str, directory: Path) -> EntNet:
     """A network that cannot be served is refused at the start, not when somebody asks for it."""
     try:
-        Tracker(load_entity_network(directory))
+        network = load_entity_network(directory)
+        Tracker(network)
+        return network
     except EntNetError as error:
         raise EntNetError(f"{name} cannot be served: {error}") from error

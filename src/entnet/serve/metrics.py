@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
@@ -40,13 +42,19 @@ class Metrics:
         self.questions = Counter(
             "entnet_questions_answered_total", "Questions answered.", registry=self.registry
         )
+        # Looking a counter up by its labels takes longer than counting.
+        self._counters = lru_cache(1024)(self._look_up)
 
     def count_sessions_with(self, count: Callable[[], int]) -> None:
         self.sessions.set_function(count)
 
     def answered(self, method: str, route: str, status: int, seconds: float) -> None:
-        self.requests.labels(method, route, str(status)).inc()
-        self.seconds.labels(route).observe(seconds)
+        requests, times = self._counters(method, route, status)
+        requests.inc()
+        times.observe(seconds)
+
+    def _look_up(self, method: str, route: str, status: int) -> tuple[Any, Any]:
+        return self.requests.labels(method, route, str(status)), self.seconds.labels(route)
 
     def text(self) -> bytes:
         return bytes(generate_latest(self.registry))

@@ -1,4 +1,4 @@
-"""Mistakes of a client, each with its status and a message that helps."""
+"""Mistakes of a client, and a service that can take no more, each with a status and help."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from entnet.errors import EntNetError
 
 
 class ClientError(EntNetError):
-    """Answered with a status in the 400s and this message."""
+    """Answered with this status and this message."""
 
     status = 422
 
@@ -38,10 +38,19 @@ class NoTaskError(ClientError):
 class StoryFullError(ClientError):
     status = 409
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, unit: str = "sentences") -> None:
         super().__init__(
-            f"a session reads at most {limit} sentences; undo some, reset it, or start another"
+            f"a session reads at most {limit:,} {unit}; undo some, reset it, or start another"
         )
+
+
+class BusyError(ClientError):
+    """Too much long work waits already, or the service is about to end."""
+
+    status = 503
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"{why}; try again in a moment")
 
 
 def shortened(text: str, limit: int = 60) -> str:

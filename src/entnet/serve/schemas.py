@@ -110,11 +110,28 @@ class ReadIn(Body):
     text: str = Field(examples=["Mary went to the garden."])
 
 
+class BoundOut(BaseModel):
+    word: str = Field(description="A new word of the story.")
+    kind: str = Field(description="What it is: a person.")
+    member: str = Field(description="The word that the network reads in its place.")
+
+
+class UnboundOut(BaseModel):
+    word: str
+    reason: str = Field(description="Why it stays unknown.")
+
+
 class SentenceOut(BaseModel):
     sentence: str
     gates: list[float] = Field(description="How far each slot opened, 0 to 1.")
     movement: list[float] = Field(description="How far each slot moved.")
     unknown: list[str] = Field(description="Words never seen in training, read as nothing.")
+    bound: list[BoundOut] = Field(
+        default=[], description="New words, taken for words of their kind."
+    )
+    unbound: list[UnboundOut] = Field(
+        default=[], description="Of the unknown words, what is in the way."
+    )
 
 
 class ReadOut(BaseModel):
@@ -137,7 +154,36 @@ class AnswerOut(BaseModel):
     alternatives: list[Chance] = Field(description="The next best, most probable first.")
     attention: list[float] = Field(description="Share of each slot in the answer.")
     unknown: list[str]
+    known: bool = Field(
+        description="Whether the story tells the answer, as far as the network knows."
+    )
+    why_unknown: str | None = Field(description="Why not, where it does not.")
     after: int
+
+
+class TellIn(Body):
+    text: str = Field(
+        description="Sentences and questions; what ends with a question mark is asked where it stands.",
+        examples=["Mary got the milk. Where is the milk? Mary went to the garden."],
+    )
+    alternatives: int = Field(default=4, ge=0, le=50)
+
+
+class TellOut(BaseModel):
+    sentences_read: int = Field(description="In the whole story.")
+    read: list[SentenceOut]
+    answers: list[AnswerOut]
+
+
+class StatelessIn(TellIn):
+    model: str | None = Field(default=None, description="A network's name; none for the default.")
+    snapshot: SnapshotOut | None = Field(
+        default=None, description="Go on from here; its network is used."
+    )
+
+
+class StatelessOut(TellOut):
+    snapshot: SnapshotOut = Field(description="To be sent with what comes next.")
 
 
 class SlotOut(BaseModel):

@@ -91,7 +91,7 @@ function moveTo(step) {
   const moment = find("moment");
   moment.classList.toggle("start", state.step === 0);
   const told = steps[state.step - 1];
-  moment.replaceChildren(...(told ? marked(told.sentence, told.unknown) : ["Before the first sentence"]));
+  moment.replaceChildren(...(told ? marked(told.sentence, told.unknown, told.bound, told.unbound) : ["Before the first sentence"]));
   find("spoken").textContent = spokenMoment();
 }
 
@@ -122,7 +122,10 @@ async function tell(text) {
   if (parsed.sentences.length) {
     const { read } = await state.session.read(parsed.sentences.join("\n"));
     const unknown = [...new Set(read.flatMap((item) => item.unknown))];
-    if (unknown.length) notify(`Never seen in training, read as nothing: ${unknown.join(", ")}`);
+    const bound = read.flatMap((item) => item.bound ?? []).map(({ word, kind }) => `${word}: a ${kind}`);
+    const notes = [...(bound.length ? [`New here: ${bound.join(", ")}.`] : []),
+      ...(unknown.length ? [`Never seen in training, read as nothing: ${unknown.join(", ")}`] : [])];
+    if (notes.length) notify(notes.join(" "));
   }
   state.answer = null;
   for (const question of state.questions) question.current = false;

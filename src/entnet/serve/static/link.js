@@ -5,7 +5,7 @@ export function toLink({ model, sentences, questions, question, step }) {
   if (questions.length) fields.set("asks", JSON.stringify(questions.map((q) => [q.after, q.question, q.expected])));
   if (question) fields.set("ask", question);
   if (step !== sentences.length) fields.set("at", String(step));
-  return `${location.origin}${location.pathname}#${fields}`;
+  return `${location.href.split("#")[0]}#${fields}`;
 }
 
 /** What the address holds, or null; a link that was cut or made up gives what can be read of it. */

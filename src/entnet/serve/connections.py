@@ -1,0 +1,92 @@
+"""Connections with limits: how many there are, and how long each may take.
+
+uvicorn closes a connection that is idle between requests, but waits for ever for a request that never
+arrives, and holds as many connections as come. A connection here has so long to bring a whole request, so
+long to take an answer, and where there are too many, the one that has been idle longest makes room.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from typing import Any, ClassVar
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+_SAID = b'{"detail":"the service has too many connections; try again in a moment"}'
+_FULL = (
+    b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\n"
+    b"content-length: %d\r\nconnection: close\r\nretry-after: 1\r\n\r\n%s" % (len(_SAID), _SAID)
+)
+
+
+class Limited(HttpToolsProtocol):
+    """A connection. Limits and the connections that wait for a request belong to a subclass per service."""
+
+    most: ClassVar[int]
+    request_seconds: ClassVar[float]
+    waiting: ClassVar[OrderedDict[Limited, None]]
+    """Connections without a whole request, the one that has been so longest first."""
+
+    @classmethod
+    def limited_to(cls, most: int, request_seconds: float) -> type[Limited]:
+        limits = {"most": most, "request_seconds": request_seconds, "waiting": OrderedDict()}
+        return type("LimitedConnection", (cls,), limits)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        if len(self.connections) >= self.most:
+            if not self.waiting:
+                super().connection_made(transport)
+                transport.write(_FULL)
+                transport.close()
+                return
+            longest, _ = self.waiting.popitem(last=False)
+            longest.transport.abort()
+            longest.connections.discard(longest)
+        super().connection_made(transport)
+        self.waiting[self] = None
+        self._must_end_within(self.request_seconds)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self.transport.get_protocol() is not self:
+            self._forget()  # a WebSocket from here on, with time limits of its own
+        elif self.cycle is not None and not self.cycle.response_complete:
+            if not self.cycle.more_body:
+                self._forget()
+        elif self._deadline is None and not self.transport.is_closing():
+            self._must_end_within(self.request_seconds)  # the request has begun to arrive
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if not self.transport.is_closing() and not self.pipeline:
+            self.waiting[self] = None
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._must_end_within(self.request_seconds)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._cancel_deadline()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._forget()
+        super().connection_lost(exc)
+
+    def _forget(self) -> None:
+        self.waiting.pop(self, None)
+        self._cancel_deadline()
+
+    def _must_end_within(self, seconds: float) -> None:
+        self._cancel_deadline()
+        self._deadline = self.loop.call_later(seconds, self.transport.abort)
+
+    def _cancel_deadline(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
