@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from entnet.data.cbt import BLANK, SPLITS, CbtQuestion, Kind, cbt_file_name, write_cbt
-from entnet.data.cbt_windows import WindowedQuestions
+from entnet.data.cbt.format import BLANK, SPLITS, CbtQuestion, Kind, cbt_file_name, write_cbt
+from entnet.data.cbt.windows import WindowedQuestions
 
 NAMES = tuple(f"Name{letter}" for letter in "abcdefghijklmnop")
 TRADES = ("baker", "miller", "sailor", "tailor", "smith", "cook", "monk", "clerk", "nurse", "guard")

@@ -18,42 +18,38 @@ import torch
 
 from cbt_questions import trade_question
 from entnet import TrainConfig
-from entnet.data.cbt_windows import encode_training, encode_with, with_fresh
+from entnet.data.cbt.windows import encode_training, encode_with
 from entnet.data.gridworld import GridWorld
-from entnet.experiments import gridworld_run
-from entnet.experiments.cbt_language import LanguageRun
-from entnet.experiments.cbt_training import (
-    NativeTrainee,
-    TorchTrainee,
-    Trainee,
-    WindowTraining,
-    train_windows,
-)
-from entnet.experiments.gridworld_run import GridRun, GridSpec
-from entnet.models.cbt.lstm_language import LanguageConfig
-from entnet.models.cbt.memnn import WindowMemory, WindowMemoryConfig
-from entnet.models.cbt.native import NativeSimple, simple_config
-from entnet.models.entnet import EntNet
+from entnet.experiments.tasks import windows
+from entnet.experiments.tasks.gridworld import GridOptions, grid_trainer
+from entnet.experiments.tasks.language import LanguageOptions, language_trainer
+from entnet.experiments.tasks.windows import WindowData, WindowOptions, window_trainer
+from entnet.models.baselines.lstm_language import LanguageConfig
 from entnet.training.loop import Run
 from entnet.training.setup import prepare
+from entnet.training.trainer import Trainer
 from small_networks import make_stories
 
 FOLDER = Path(__file__).parent / "golden"
 Losses = dict[str, list[float]]
 
-EXCHANGE = "mary john sandra"
+EXCHANGE = ["mary", "john", "sandra"]
 BABI: dict[str, dict[str, Any]] = {
     "story": {},
-    "question": {"draw": "question"},
-    "exchange": {"exchange": (EXCHANGE,), "exchange_from": 2},
-    "begin": {"begin": ("2 garden",), "batch_of": "stories", "batch": 4},
+    "question": {"example": "question"},
+    "exchange": {"permute": {"groups": [EXCHANGE], "from_epoch": 2}},
+    "begin": {
+        "curriculum": [{"epochs": 2, "only": ["garden"]}],
+        "batch_unit": "stories",
+        "batch_size": 4,
+    },
 }
 
 
 def babi_losses(options: dict[str, Any], engine: str) -> Losses:
     """Training and validation loss of each epoch."""
-    settings = {"epochs": 4, "batch": 8, "engine": engine, "halve_every": 2, **options}
-    config = TrainConfig(**settings)
+    settings = {"epochs": 4, "batch_size": 8, "engine": engine, "halve_every": 2, **options}
+    config = TrainConfig.from_dict(settings)
     prepared = prepare(
         make_stories(16, 1), make_stories(8, 2), None, config, model_options={"width": 8}
     )
@@ -66,54 +62,56 @@ def babi_losses(options: dict[str, Any], engine: str) -> Losses:
     }
 
 
-GRID: dict[str, dict[str, Any]] = {
-    "entnet": {"model": {"width": 8, "slots": 3}, "ask_from": 2, "ask_agents": "one"},
-    "lstm": {"model": {"units": 8}, "ask_from": 2, "shortest": 3},
-    "memn2n": {"model": {"width": 6, "hops": 2}, "clip": 1.0},
+def losses_of_updates(trainer: Trainer) -> list[float]:
+    """Train, and return the mean loss of each update."""
+    losses: list[float] = []
+    step = trainer.engine.step
+
+    def recorded(batch: Any, rate: float) -> Any:
+        seen = step(batch, rate)
+        losses.append(seen.loss / seen.questions)
+        return seen
+
+    with mock.patch.object(trainer.engine, "step", recorded):
+        trainer.train()
+    return losses
+
+
+GRID: dict[str, tuple[dict[str, Any], dict[str, Any], float]] = {
+    "entnet": ({"width": 8, "slots": 3}, {"ask_from": 2, "ask_agents": "one"}, 40.0),
+    "lstm": ({"units": 8}, {"ask_from": 2, "shortest": 3}, 40.0),
+    "memn2n": ({"width": 6, "hops": 2}, {}, 1.0),
 }
-UPDATES = 20
-"""In a round, so that two of them are soon over."""
+"""Options of the network and of the stories, and the largest norm of the gradient."""
 
 
 def grid_losses(kind: str) -> Losses:
-    """The loss of each update, and the loss of a fixed batch under the averaged weights."""
-    with mock.patch.object(gridworld_run, "ROUND", UPDATES):
-        spec = GridSpec(
-            table="table1a",
-            kind=kind,
-            length=5,
-            rate=0.01,
-            seed=1,
-            updates=2 * UPDATES,
-            halve_every=UPDATES,
-            stories=4,
-            average=0.9,
-            test_stories=20,
-            **GRID[kind],
-        )
-        run = GridRun(spec, GridWorld(width=3, height=3, agents=1))
-        losses: list[float] = []
-        step = run.engine.step
-
-        def recorded(batch: Any, rate: float) -> Any:
-            seen = step(batch, rate)
-            losses.append(seen.loss / seen.questions)
-            return seen
-
-        with (
-            tempfile.TemporaryDirectory() as folder,
-            mock.patch.object(run.engine, "step", recorded),
-        ):
-            run.train(Path(folder), lambda _: None)
-        average = [float(tensor.double().norm()) for tensor in run.average]
-        return {"train_loss": losses, "average_norms": average}
+    """The loss of each update, and the averaged weights."""
+    model, stories, norm = GRID[kind]
+    config = TrainConfig(
+        epochs=2,
+        halve_every=1,
+        halving_rule="text",
+        loss="mean",
+        batch_size=4,
+        weight_average=0.9,
+        max_grad_norm=norm,
+        checkpoint="last",
+    )
+    options = GridOptions(length=5, updates_per_epoch=20, test_stories=20, **stories)
+    world = GridWorld(width=3, height=3, agents=1)
+    with tempfile.TemporaryDirectory() as folder:
+        trainer = grid_trainer(folder, kind, model, options, config, world=world)
+        losses = losses_of_updates(trainer)
+    trained = {name for name, _ in trainer.model.named_parameters()}  # type: ignore[attr-defined]
+    average = [float(t.double().norm()) for name, t in trainer.average.items() if name in trained]
+    return {"train_loss": losses, "average_norms": average}
 
 
 CBT: dict[str, dict[str, Any]] = {
     "simple-native": {},
-    "simple-native-adagrad": {"optimiser": "adagrad"},
     "simple-torch": {},
-    "memnn": {"optimiser": "adam", "rate": 0.002},
+    "memnn": {"optimizer": "adam", "learning_rate": 0.002},
 }
 
 
@@ -121,39 +119,20 @@ def cbt_losses(name: str) -> Losses:
     """The loss of each epoch, and scores of a question by the network that was chosen."""
     train, vocab = encode_training([trade_question(n) for n in range(60)])
     valid = encode_with([trade_question(500 + n) for n in range(10)], vocab)
-    words = with_fresh(vocab, 3)
-    settings = {"rate": 0.02, "decay": 0.9, **CBT[name]}
-    training = WindowTraining(
-        epochs=3, fresh=3, disguise=0.2, batch=8, questions=48, query_width=5, **settings
-    )
-    torch.manual_seed(1)
-    trainee: Trainee
+    settings = {"optimizer": "sgd", "learning_rate": 0.02, "schedule": "exponential", **CBT[name]}
+    config = TrainConfig(epochs=3, decay=0.9, batch_size=8, **settings)
+    options = WindowOptions(fresh=3, disguise=0.2, questions=48, query_width=5)
+    kind, model = "entnet", {"width": 8}
     if name == "memnn":
-        size = {"vocabulary": len(words), "sentence_length": 5, "width": 8, "dropout": 0.2}
-        network = WindowMemory(WindowMemoryConfig(**size), words)
-        trainee = TorchTrainee(network, train, training)
-    else:
-        model = EntNet(simple_config(len(words), width=8), words)
-        trainee = TorchTrainee(model, train, training)
-        if name != "simple-torch":
-            adaptive = training.optimiser == "adagrad"
-            trainee = NativeTrainee(NativeSimple(model, adaptive=adaptive), train, training)
-    losses: list[float] = []
-    epoch = trainee.epoch
-
-    def recorded(number: int) -> Any:
-        seen = epoch(number)
-        losses.append(seen.loss)
-        return seen
-
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        mock.patch.object(trainee, "epoch", recorded),
-    ):
-        file = Path(folder) / "run.npz"
-        outcome = train_windows(trainee, training, valid, valid, file, lambda _: None)
-    scores = [float(score) for score in outcome.test_scores[0]]
-    return {"train_loss": losses, "scores": scores}
+        kind, model = "window-memory", {"width": 8, "dropout": 0.2}
+    data = WindowData(train, valid, valid, vocab)
+    with tempfile.TemporaryDirectory() as folder:
+        with mock.patch.object(windows, "is_built", return_value=name == "simple-native"):
+            trainer = window_trainer(folder, kind, model, options, config, data)
+        trainer.train()
+        lines = (Path(folder) / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
+        scores = [float(score) for score in trainer.engine.scores(valid)[0]]  # type: ignore[attr-defined]
+    return {"train_loss": [json.loads(line)["train_loss"] for line in lines], "scores": scores}
 
 
 def language_losses() -> Losses:
@@ -161,12 +140,11 @@ def language_losses() -> Losses:
     draw = random.Random(1)
     pairs = [("cat", "purrs"), ("dog", "barks"), ("cow", "moos"), ("hen", "clucks")]
     text = [["a", *draw.choice(pairs), "."] for _ in range(40)]
-    config = LanguageConfig(units=8, streams=4, steps=5, sample=4, epochs=2, least=1)
-    torch.manual_seed(1)
-    run = LanguageRun(text, config)
-    while not run.finished:
-        run._update()
-    return {"train_loss": list(run._recent)}
+    options = LanguageOptions(streams=4, steps=5, sample=4, least=1, parts=1)
+    config = TrainConfig(epochs=2, schedule="linear", learning_rate=0.004, max_grad_norm=1.0)
+    with tempfile.TemporaryDirectory() as folder:
+        trainer = language_trainer(folder, text, LanguageConfig(units=8), options, config)
+        return {"train_loss": losses_of_updates(trainer)}
 
 
 RUNS: dict[str, Callable[[], Losses]] = {

@@ -13,6 +13,8 @@ WORDS = 30
 LENGTH = 6
 TIED = {"keys": "tied", "key_words": ("w1", "w2", "w2", "w5")}
 
+NAMED = {"keys": "named", "gate_bias": False, "key_words": tuple(f"w{i}" for i in range(1, 12))}
+
 # Every option of the network that the compiled code has to know, one or a few at a time.
 OPTIONS: dict[str, dict[str, Any]] = {
     "paper": {},
@@ -36,8 +38,26 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "no-forgetting": {"normalise": False},
     "norm-floor": {"zero_norm": "epsilon"},
     "open-on-empty": {"close_on_empty": False},
+    "gates-threshold": {"gate": "threshold", "gate_threshold": 0.5, "gate_learns": 0.45},
+    "gates-stretched": {"gate": "stretched", "gate_threshold": 0.45, "gate_learns": 0.45},
+    "gates-mostly-shut": {"gate": "stretched", "gate_threshold": 0.55, "gate_learns": 0.52},
+    "gates-no-forgetting": {
+        "gate": "stretched",
+        "gate_threshold": 0.5,
+        "gate_learns": 0.4,
+        "normalise": False,
+    },
+    "gates-norm-floor": {
+        "gate": "threshold",
+        "gate_threshold": 0.5,
+        "gate_learns": 0.4,
+        "zero_norm": "epsilon",
+    },
     "tied-keys": TIED,
     "story-keys": {"keys": "story"},
+    "named-slots": NAMED,
+    "named-slots-many": {**NAMED, "slots": 40, "separate_encoders": True},
+    "named-slots-few": {**NAMED, "key_words": ("w3",), "dropout": 0.5},
     "slots-answer": {"output": "slots"},
     "simple": {
         "output": "slots",
@@ -103,4 +123,5 @@ def random_batch(
         integers(0, sentences, questions),
         integers(first_answer, possible, questions),
         integers(1, WORDS, stories, config.slots) if config.keys == "story" else None,
+        integers(0, 2, sentences) == 1,
     )

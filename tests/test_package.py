@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import entnet
 from entnet import EntNetConfig, TrainConfig
 
@@ -15,9 +17,9 @@ ROOT = Path(__file__).parent.parent
 
 PUBLIC = {
     "ConfigError", "Corpus", "DataError", "EntNet", "EntNetConfig", "EntNetError", "ModelFileError",
-    "Question", "RaggedBatch", "Story", "StoryModel", "Tracker", "TrainConfig", "Vocab",
-    "list_pretrained", "read_babi", "read_jsonl", "read_stories", "tokenise", "write_babi",
-    "write_jsonl",
+    "Question", "RaggedBatch", "Story", "StoryModel", "Symmetries", "Tracker", "TrainConfig",
+    "Vocab", "find_symmetries", "list_pretrained", "read_babi", "read_jsonl", "read_stories",
+    "tokenise", "write_babi", "write_jsonl",
 }  # fmt: skip
 
 
@@ -33,6 +35,7 @@ def test_imports_point_one_way() -> None:
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.slow
 def test_importing_the_package_needs_no_extra() -> None:
     """Plots, service, Ray and TensorBoard are optional: nothing may import them unasked."""
     code = (

@@ -7,6 +7,7 @@ from entnet.data.reading import read_stories
 from entnet.data.story import Corpus, Question, RaggedBatch, Story
 from entnet.errors import DataError, EntNetError, ModelFileError
 from entnet.models import EntNet, StoryModel, list_pretrained
+from entnet.symmetries import Symmetries, find_symmetries
 from entnet.text import Vocab, tokenise
 from entnet.tracker import Tracker
 
@@ -22,9 +23,11 @@ __all__ = [
     "RaggedBatch",
     "Story",
     "StoryModel",
+    "Symmetries",
     "Tracker",
     "TrainConfig",
     "Vocab",
+    "find_symmetries",
     "list_pretrained",
     "read_babi",
     "read_jsonl",

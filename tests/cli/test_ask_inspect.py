@@ -22,7 +22,7 @@ from typer.testing import CliRunner
 from entnet import EntNet, EntNetError, Tracker, write_babi, write_jsonl
 from entnet.cli import app
 from entnet.cli.conversation import Conversation
-from entnet.experiments.report.write import report_figures, write_report
+from entnet.report.write import report_figures, write_report
 from small_networks import make_stories
 
 STORY = "Mary went to the garden.\nJohn moved to the office.\nMary travelled to the kitchen.\n"
@@ -103,6 +103,45 @@ def test_ask_names_or_refuses_unknown_words(tied: str, story: Path) -> None:
     ask = ("ask", tied, "--story", story, "--question", "Where is Zoe?", "--json")
     assert json.loads(entnet(*ask).stdout)["unknown"] == ["zoe"]
     assert "zoe" in refused(*ask, "--strict")
+
+
+ASKED = """Mary went to the garden.
+Where is Mary?
+John moved to the office. Mary travelled to the kitchen.
+Where is Mary?\tkitchen
+"""
+
+
+def test_ask_answers_the_questions_of_the_file(tied: str, tmp_path: Path) -> None:
+    story = tmp_path / "asked.txt"
+    story.write_text(ASKED)
+    got = json.loads(entnet("ask", tied, "--story", story, "--json").stdout)["answers"]
+    assert [(one["after"], one["answer"]) for one in got] == [(1, "garden"), (3, "kitchen")]
+    assert "right" not in got[0]
+    assert got[1]["right"] is True
+    shown = entnet("ask", tied, "--story", story, typed="Where is John?\n").output
+    first, last = shown.index("(after 1)"), shown.index("(after 3)")
+    assert first < shown.index("garden", first) < last < shown.index("kitchen", last)
+    assert "office" in shown[last:]  # the prompt goes on where the story ended
+
+
+def test_questions_of_a_file_see_no_further_back_than_in_training(
+    tied: str, tmp_path: Path
+) -> None:
+    limit = EntNet.from_pretrained(tied).config.memory_limit
+    assert limit is not None
+    early = "Mary went to the garden."
+    lines = [early, "Where is Mary?", *["John went to the office."] * limit, "Where is Mary?"]
+    story = tmp_path / "long.txt"
+    story.write_text("\n".join(lines))
+    first, last = json.loads(entnet("ask", tied, "--story", story, "--json").stdout)["answers"]
+    assert first["answer"] == "garden"
+    tracker = Tracker.from_pretrained(tied)
+    tracker.read_sentences(lines[2:-1])
+    assert last["probability"] == pytest.approx(tracker.ask("Where is Mary?").probability)
+    shown = entnet("ask", tied, "--story", story, typed="").output
+    assert "(after 1)" in shown
+    assert f"(after {limit + 1})" in shown
 
 
 def test_ask_mistakes(tied: str, tmp_path: Path) -> None:
@@ -281,7 +320,7 @@ def test_inspect_counts_places(
     kept = report_figures(tmp_path)["table3-places"]
     assert kept == {Path(tied).name: got, "another": got}
     write_report(tmp_path, tmp_path, tmp_path / "README.md", charts=False)
-    page = (tmp_path / "RESULTS.md").read_text()
+    page = (tmp_path / "results" / "table3.md").read_text()
     assert f"| people and things | **{got['share']:.1%}** | **{got['share']:.1%}** |" in page
     assert "| mary | garden |" in page
 

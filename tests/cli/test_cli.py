@@ -198,6 +198,36 @@ def test_demo_reads_and_answers() -> None:
     assert "the slot holds" in text
 
 
+def test_the_version_is_printed() -> None:
+    from importlib.metadata import version
+
+    from typer.testing import CliRunner
+
+    from entnet.cli import app
+
+    assert CliRunner().invoke(app, ["--version"]).output == f"entnet {version('entnet')}\n"
+
+
+def test_names_of_models_are_whole_in_a_narrow_terminal() -> None:
+    from typer.testing import CliRunner
+
+    from entnet import list_pretrained
+    from entnet.cli import app
+
+    shown = CliRunner().invoke(app, ["models"], env={"COLUMNS": "80"}).output
+    assert set(list_pretrained()) <= set(re.findall(r"[\w-]+", shown))
+
+
+def test_progress_says_how_many_epochs_and_how_long(files: Path, tmp_path: Path) -> None:
+    done = entnet(
+        "train", "--train", files / "test.txt", "--out", tmp_path / "run", "--epochs", "3",
+        "--set", "width=8",
+    )  # fmt: skip
+    said = plain(done.stderr)
+    assert re.search(r"epoch 1/3, at most 0:00:\d\d left loss [\d.]+ error", said)
+    assert "epoch 3/3, at most 0:00:00 left" in said
+
+
 def test_every_verb_explains_itself() -> None:
     from typer.testing import CliRunner
 
@@ -207,7 +237,7 @@ def test_every_verb_explains_itself() -> None:
         return plain(CliRunner().invoke(app, [*verb, "--help"], env={"COLUMNS": "100"}).output)
 
     verbs = ("train", "evaluate", "ask", "generate", "models", "data", "demo", "inspect", "serve")
-    for verb in (*verbs, "reproduce", "report"):
+    for verb in (*verbs, "settings", "reproduce", "report"):
         assert verb in help_of()
         assert len(help_of(verb)) > 100
 

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 from entnet.cli.generate import TABLE_ENDS, TABLE_STARTS, generate_app
 from entnet.data.babi import file_name, format_babi, read_babi
 from entnet.data.babi_tasks import SPLITS, TASKS, Knobs, generate
+from entnet.data.identity import count_shared
 from entnet.data.reading import read_stories
 from entnet.errors import EntNetError
 
@@ -83,3 +84,16 @@ def test_a_page_without_a_table_is_refused(official_data: Path, tmp_path: Path) 
     page.write_text("Nothing here.\n")
     with pytest.raises(EntNetError, match="has no table"):
         run("compare", "--task", "17", "--dir", str(official_data), "-o", str(page))
+
+
+def test_parts_of_a_seed_share_no_story_and_the_note_says_so(tmp_path: Path) -> None:
+    stories = {}
+    for name, part, count in (("a", "train", 60), ("b", "train", 20), ("c", "test", 60)):
+        path = tmp_path / f"{name}.txt"
+        said = run(
+            "babi", "--task", "2", "--questions", str(count), "--part", part, "-o", str(path)
+        )
+        assert "a file with the same task, seed and part begins with" in said
+        stories[name] = read_babi(path)
+    assert count_shared(stories["a"], stories["b"]) == len(stories["b"])
+    assert count_shared(stories["a"], stories["c"]) == 0

@@ -3,31 +3,37 @@
 from __future__ import annotations
 
 import sys
+from typing import Annotated
 
 import typer
 from rich.markup import escape
 
 from entnet.cli import (
     ask,
+    compare,
     data,
     data_cbt,
     demo,
     evaluate,
+    export,
     generate,
     inspect,
     models,
+    read,
     report,
     reproduce,
     serve,
+    settings,
+    symmetries,
     train,
 )
 from entnet.cli.common import error_console
 from entnet.config import ConfigError
 from entnet.errors import EntNetError
+from entnet.training.result import package_version
 
 app = typer.Typer(
     name="entnet",
-    help="Recurrent Entity Networks: read a story once, track the world, answer at any moment.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -36,18 +42,39 @@ app = typer.Typer(
 for verb in (
     demo,
     ask,
+    read,
     inspect,
     serve,
+    export,
     train,
+    settings,
     evaluate,
     reproduce,
+    compare,
     report,
     models,
     data,
     data_cbt,
+    symmetries,
     generate,
 ):
     verb.register(app)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"entnet {package_version()}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
+    ] = False,
+) -> None:
+    """Recurrent Entity Networks: read a story once, track the world, answer at any moment."""
 
 
 def main() -> None:

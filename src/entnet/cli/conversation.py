@@ -14,8 +14,8 @@ from rich.markup import escape
 from entnet.data.plain import is_question, split_sentences
 from entnet.errors import EntNetError
 from entnet.files import write_atomically
-from entnet.inspection.tables import question_panel, slot_table
-from entnet.inspection.trace import Asked, slot_names
+from entnet.inspection.tables import naming, question_panel, slot_table
+from entnet.inspection.trace import Asked, SlotName, slot_names
 from entnet.tracker import SentenceRead, Tracker
 
 UNDO_LIMIT = 1000
@@ -37,10 +37,14 @@ class Conversation:
     def __init__(self, tracker: Tracker, console: Console) -> None:
         self.tracker = tracker
         self.console = console
-        self.names = slot_names(tracker)
         self.sentences: list[str] = []
         self.past: deque[tuple[Tracker, list[str]]] = deque(maxlen=UNDO_LIMIT)
         self.over = False
+
+    @property
+    def names(self) -> tuple[SlotName, ...]:
+        """What the slots stand for by now."""
+        return slot_names(self.tracker)
 
     def line(self, line: str) -> None:
         """Take a line; what is wrong with it is said, and changes nothing."""
@@ -70,11 +74,16 @@ class Conversation:
         self.console.print(question_panel(asked, self.names))
 
     def _opened(self, read: SentenceRead) -> str:
+        names = self.names
         wide = [
-            f"{slot + 1} {escape(self.names[slot].label)} [cyan]{gate:.2f}[/]"
+            f"{slot + 1} {escape(names[slot].label)} [cyan]{gate:.2f}[/]"
             for slot, gate in read.opened()[:6]
         ]
         text = "[dim]opened[/] " + (", ".join(wide) if wide else "[dim]no slot[/]")
+        if not self.names:
+            text = "[dim]read[/]"
+        if read.bound or read.unbound:
+            text += f"   [green]{escape('; '.join(naming(read.bound, read.unbound)))}[/]"
         if read.unknown:
             text += f"   [yellow]unknown: {escape(', '.join(read.unknown))}[/]"
         return text
@@ -100,6 +109,8 @@ class Conversation:
             raise EntNetError(f"no command {name}; :help lists them")
 
     def _slots(self) -> None:
+        if not self.names:
+            raise EntNetError("this network has no slots")
         words = [content.words for content in self.tracker.slots()]
         title = f"What the slots hold after {len(self.sentences)}"
         self.console.print(slot_table(self.names, words, title))
@@ -155,10 +166,11 @@ def converse(conversation: Conversation) -> None:
     """Take lines until there are no more."""
     at_terminal = sys.stdin.isatty()
     if at_terminal:
-        count = conversation.tracker.model.config.slots
-        conversation.console.print(
-            f"[dim]{count} slots are listening; :help says what you can do.[/]"
-        )
+        count = len(conversation.names)
+        ready = f"{count} slots are listening" if count else "A network without slots is listening"
+        if getattr(conversation.tracker.model.config, "keys", "") == "named":
+            ready = "A slot for everybody and everything is listening"
+        conversation.console.print(f"[dim]{ready}; :help says what you can do.[/]")
     for line in _typed(conversation) if at_terminal else sys.stdin:
         conversation.line(line)
         if conversation.over:

@@ -45,7 +45,7 @@ def list_data(directory: DirectoryOption = None, as_json: JsonOption = False) ->
 
 @data_app.command()
 def verify(
-    name: Annotated[str, typer.Argument(help="babi or cbt")],
+    name: Annotated[str, typer.Argument(help="babi, cbt or propara")],
     directory: DirectoryOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -65,10 +65,13 @@ def verify(
 
 @data_app.command()
 def download(
-    name: Annotated[str, typer.Argument(help="babi or cbt")],
+    name: Annotated[str, typer.Argument(help="babi, cbt or propara")],
     directory: DirectoryOption = None,
     address: Annotated[
-        str | None, typer.Option(help="Another address to fetch the official archive from.")
+        list[str] | None,
+        typer.Option(
+            help="Another address to fetch the official archive from; for propara one for each of two."
+        ),
     ] = None,
 ) -> None:
     """Fetch a data set from its official address; interrupted, the same command goes on."""
@@ -82,6 +85,32 @@ def download(
             lambda done, total: bar.update(task, completed=done, total=total),
         )
     console.print(f"{name} is in {folder}, every known file as published", soft_wrap=True)
+
+
+@data_app.command()
+def babilong(
+    task: Annotated[str, typer.Argument(help="qa1, qa2, … qa20")],
+    length: Annotated[str, typer.Argument(help="0k, 1k, 2k, … 128k, 256k, 512k, 1M or 10M (4 GB)")],
+    directory: DirectoryOption = None,
+    address: Annotated[
+        str, typer.Option(help="Another address, with {task} and {length} in it.")
+    ] = sources.BABILONG,
+) -> None:
+    """Fetch one file of the BABILong benchmark; interrupted, the same command goes on.
+
+    [bold]Example:[/] entnet data babilong qa1 16k; then: entnet evaluate long FILE
+    """
+    columns = ("{task.description}", BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=error_console) as bar:
+        shown = bar.add_task(f"{task} {length}", total=None)
+        path = sources.download_babilong(
+            task,
+            length,
+            directory,
+            address,
+            lambda done, total: bar.update(shown, completed=done, total=total),
+        )
+    console.print(str(path), markup=False, soft_wrap=True)
 
 
 def _known(name: str) -> str:

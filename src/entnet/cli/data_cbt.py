@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated, Literal, cast
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+from rich.table import Table
 
 from entnet.cli.common import JsonOption, console, error_console, print_json
 from entnet.cli.data import DirectoryOption, data_app
 from entnet.data import sources
-from entnet.data.cbt import KINDS, Kind
-from entnet.data.cbt_build import BuildConfig, build_cbt, default_directory
-from entnet.data.cbt_stats import (
+from entnet.data.cbt.agreement import compare
+from entnet.data.cbt.build import BuildConfig, build_cbt, default_directory
+from entnet.data.cbt.format import KINDS, Kind, Split
+from entnet.data.cbt.stats import (
     COUNTS,
     Stats,
     measure_kind,
@@ -23,12 +26,13 @@ from entnet.data.cbt_stats import (
 )
 from entnet.errors import EntNetError
 
-ReadingChoice = Literal["entities", "capitalised", "names"]
+ReadingChoice = Literal["official", "entities", "capitalised", "names"]
 
 
 def register(app: typer.Typer) -> None:
     """The verb belongs to ``entnet data``."""
     data_app.command("build-cbt")(build)
+    data_app.command("compare-cbt")(compare_with_official)
 
 
 def build(
@@ -43,7 +47,7 @@ def build(
     seed: Annotated[int, typer.Option(help="Draws candidates and samples.")] = 1,
     reading: Annotated[
         ReadingChoice, typer.Option(help="What counts as a word of a kind; see docs/cbt.md.")
-    ] = "entities",
+    ] = "official",
     jobs: Annotated[int, typer.Option(help="Processes.", min=1)] = 2,
     stats: Annotated[
         bool, typer.Option("--stats", help="Also print counts beside the official ones.")
@@ -86,6 +90,55 @@ def build(
             console.print(stats_markdown(built, official), soft_wrap=True)
         if results:
             write_stats(results / COUNTS, built, official)
+
+
+def compare_with_official(
+    questions: Annotated[
+        Path, typer.Argument(help="A file of official questions, e.g. cbtest_NE_valid_2000ex.txt.")
+    ],
+    tagged: Annotated[
+        Path | None, typer.Option(help="Folder of tagged books; else cbt/tagged in the data.")
+    ] = None,
+    reading: Annotated[
+        ReadingChoice, typer.Option(help="What counts as a word of a kind; see docs/cbt.md.")
+    ] = "official",
+    directory: DirectoryOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """How near rebuilt questions come to the makers' own.
+
+    [bold]Example:[/] entnet data compare-cbt cbtest_NE_valid_2000ex.txt
+
+    Each official question is looked for in the tagged books: would the rules have asked for that word in
+    that sentence, and which candidates would they have offered?
+    """
+    match = re.fullmatch(r"cbtest_(NE|CN|V|P)_(train|valid|test).*\.txt", questions.name)
+    if match is None:
+        raise EntNetError(
+            f"{questions}: the name must say the kind and the part, as cbtest_NE_valid_2000ex.txt"
+        )
+    place = tagged or sources.data_root(directory) / "cbt" / "tagged"
+    got = compare(place, questions, cast("Kind", match[1]), cast("Split", match[2]), reading)
+    if as_json:
+        print_json({**got.to_json(), "found": got.found})
+        return
+    wrong = got.offered + got.filled
+    console.print(f"{got.located:,} of {got.questions:,} questions found in the books")
+    console.print(
+        f"{got.found}% of these would be asked by the rules, among {got.possible:,} possible"
+    )
+    console.print(
+        f"{100 * got.offered / wrong:.1f}% of their wrong candidates are words of the kind"
+    )
+    table = Table("percent", "official", "same sentences", "a draw of all")
+    for label, name in (
+        ("capitalised candidates", "capitalised"),
+        ("capitalised answers", "capitalised_answers"),
+        ("most frequent in the story is right", "counted"),
+    ):
+        parts = (got.official, got.rebuilt, got.drawn)
+        table.add_row(label, *(f"{getattr(part, name):.1f}" for part in parts))
+    console.print(table)
 
 
 def _kinds(text: str) -> tuple[Kind, ...]:

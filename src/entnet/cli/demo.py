@@ -55,7 +55,7 @@ def demo(
         f"[bold]1. Training[/] on {questions:,} questions about generated stories (bAbI task {_TASK})"
     )
     config = TrainConfig(
-        epochs=epochs, seed=seed, threads=2, stop_after_zero=2, halve_every=10, hold=20
+        epochs=epochs, seed=seed, threads=2, stop_after_zero=2, halve_every=10, hold_epochs=20
     )
     prepared = prepare(
         generate(_TASK, questions, seed),

@@ -10,15 +10,21 @@ from typing import Annotated, Any
 
 import typer
 
-from entnet.cli.common import JsonOption, console, print_json, warn
+from entnet.binding import Places, bind_story
+from entnet.cli.common import JsonOption, ModelFileOption, console, print_json, warn
+from entnet.cli.evaluate_long import evaluate_long
+from entnet.cli.propara import evaluate_propara
 from entnet.config import TrainConfig
-from entnet.data.cbt import read_cbt
+from entnet.data.cbt.format import read_cbt
 from entnet.data.reading import read_stories
 from entnet.data.story import Corpus, Story
 from entnet.errors import EntNetError
-from entnet.models import StoryModel
-from entnet.models.cbt.reader import WindowScorer, reads_windows
-from entnet.models.cbt.scorer import accuracy, answers_of
+from entnet.models import EntNet, StoryModel
+from entnet.models.card import read_manner
+from entnet.models.processes.base import ProcessModel
+from entnet.models.readers.reader import WindowScorer, reads_windows
+from entnet.models.readers.scorer import accuracy, answers_of
+from entnet.renaming import rename
 from entnet.text import answer_token
 from entnet.training.engine import choose_engine
 from entnet.training.evaluate import Score, score
@@ -60,17 +66,57 @@ def evaluate(
     strict: Annotated[
         bool, typer.Option("--strict", help="Refuse words the network never saw.")
     ] = False,
+    propara: Annotated[
+        bool,
+        typer.Option(
+            "--propara", help="FILE has ProPara's paragraphs: print both official scores."
+        ),
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", help="With --propara: the file of predictions, else predictions.tsv."
+        ),
+    ] = None,
+    bind: Annotated[
+        bool,
+        typer.Option("--bind", help="Take new names for words of their kind that it knows."),
+    ] = False,
+    renamed: Annotated[
+        bool,
+        typer.Option(
+            "--renamed", help="With --bind: first give everybody and everything a name never seen."
+        ),
+    ] = False,
+    model_file: ModelFileOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Ask a network every question of a file, and count its errors.
 
     [bold]Example:[/] entnet evaluate babi-qa2 qa2_two-supporting-facts_test.txt
+
+    With --propara, a file of predictions (.tsv) can stand in the network's place.
     """
+    if propara:
+        evaluate_propara(model, file, out, as_json)
+        return
     network = StoryModel.from_pretrained(model)
+    if isinstance(network, ProcessModel):
+        raise EntNetError(
+            f"{model}: a {network.config.kind} network reads processes: add --propara"
+        )
     if reads_windows(network):
         result, answered = _candidates(network, file)
+    elif isinstance(network, EntNet) and network.vocab.reads_running_text:
+        result, told = evaluate_long(network, file)
+        answered = [Answered(*one) for one in told]
     else:
-        result, answered = _stories(network, file, strict)
+        places = read_manner(model).places if bind else None
+        if bind and places is None:
+            raise EntNetError(f"{model}: its card does not say which words are of a kind")
+        if renamed and not bind:
+            raise EntNetError("--renamed goes with --bind, which takes the new names")
+        result, answered = _stories(network, file, strict, places, renamed)
     wrong = list(islice((one for one in answered if one.said != one.answer), mistakes))
     if as_json:
         if predictions:
@@ -116,9 +162,17 @@ def _candidates(network: StoryModel, file: Path) -> tuple[dict[str, Any], list[A
 
 
 def _stories(
-    network: StoryModel, file: Path, strict: bool
+    network: StoryModel,
+    file: Path,
+    strict: bool,
+    places: Places | None = None,
+    renamed: bool = False,
 ) -> tuple[dict[str, Any], list[Answered]]:
     stories = read_stories(file)
+    if places is not None and renamed:
+        stories = rename(stories, places.kind_of, network.vocab.index)
+    if places is not None:
+        stories = [bind_story(places, story, network.vocab.index) for story in stories]
     result, got = score_stories(network, stories, file, strict)
     asked = [(story, question) for story in stories for question in story.questions]
     return result, [

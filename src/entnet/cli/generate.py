@@ -7,19 +7,24 @@ from typing import Annotated
 
 import typer
 
-from entnet.cli import generate_grid
-from entnet.cli.common import console
+from entnet.cli import generate_grid, generate_long
+from entnet.cli.common import console, warn
 from entnet.cli.data import DirectoryOption
 from entnet.data.babi import TASK_NAMES, TASKS_WITH_TIGHT_TABS, format_babi, write_babi
 from entnet.data.babi_tasks import SPLITS, TASKS, Knobs, generate
 from entnet.data.babi_tasks.compare import compare, table
 from entnet.data.jsonl import write_jsonl
 from entnet.data.story import Story
+from entnet.data.world import pools
+from entnet.data.world.mixture import mixture, sized_stories
 from entnet.errors import EntNetError
 from entnet.files import write_atomically
 
-generate_app = typer.Typer(help="Make stories: bAbI's 20 tasks, the grid.", no_args_is_help=True)
+generate_app = typer.Typer(
+    help="Make stories: bAbI's 20 tasks, the grid, facts hidden in books.", no_args_is_help=True
+)
 generate_grid.register(generate_app)
+generate_long.register(generate_app)
 
 TABLE_STARTS, TABLE_ENDS = "<!-- table starts -->\n", "<!-- table ends -->\n"
 
@@ -49,6 +54,10 @@ def generate_babi(
     split: Annotated[
         bool, typer.Option(help="Write training, validation and test files, from disjoint seeds.")
     ] = False,
+    part: Annotated[
+        str,
+        typer.Option(help="Which part of a single file's seed: train, valid or test are disjoint."),
+    ] = "train",
     held_out: Annotated[
         int, typer.Option(help="Questions of the validation and of the test file.")
     ] = 1_000,
@@ -71,7 +80,9 @@ def generate_babi(
 
     [bold]Examples:[/]
 
-    entnet generate babi --task 3 --questions 10000 --seed 1 -o qa3.txt
+    entnet generate babi --task 3 --questions 10000 -o train.txt
+
+    entnet generate babi --task 3 --questions 1000 --part test -o test.txt
 
     entnet generate babi --task all --split -o generated/
 
@@ -87,8 +98,16 @@ def generate_babi(
     )
     chosen = _tasks(task)
     if len(chosen) == 1 and not split and not (out and out.is_dir()):
-        _write(out, chosen[0], generate(chosen[0], questions, seed, knobs))
+        _write(out, chosen[0], generate(chosen[0], questions, seed, knobs, part))
+        if out is not None:
+            others = " and ".join(f"--part {name}" for name in SPLITS if name != part)
+            warn(
+                f"part {part} of seed {seed}: a file with the same task, seed and part begins with "
+                f"these stories; {others} give others"
+            )
         return
+    if part != "train":
+        raise EntNetError("--part is for a single file; --split writes all three parts")
     if out is None or out.is_file():
         raise EntNetError("several files are made: -o must name a directory for them")
     out.mkdir(parents=True, exist_ok=True)
@@ -97,6 +116,36 @@ def generate_babi(
             wanted = questions if part == "train" else held_out
             path = out / f"qa{number}_{TASKS[number].name}_{part}.txt"
             _write(path, number, generate(number, wanted, seed, knobs, part))
+
+
+@generate_app.command("world")
+def generate_world(
+    stories: Annotated[int, typer.Option(min=1, help="How many stories.")] = 1_000,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same stories.")] = 1,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="bAbI's format, or JSON lines (.jsonl); else printed."),
+    ] = None,
+    part: Annotated[str, typer.Option(help="train, valid or test: disjoint.")] = "train",
+    people: Annotated[int | None, typer.Option(min=1, max=len(pools.PEOPLE))] = None,
+    things: Annotated[int | None, typer.Option(min=0, max=len(pools.THINGS))] = None,
+    places: Annotated[int | None, typer.Option(min=2, max=len(pools.PLACES))] = None,
+    sentences: Annotated[int | None, typer.Option(min=1, help="In every story.")] = None,
+) -> None:
+    """Generate the stories of the network `world`: all of bAbI's house in one story, honest answers.
+
+    [bold]Example:[/] entnet generate world --stories 100 --people 10 --things 10 --places 12 -o crowd.txt
+
+    Anything is asked at any moment; the answer to what a story does not tell is "unknown".
+    """
+    if part not in SPLITS:
+        raise EntNetError(f"no part {part!r}; there are {', '.join(SPLITS)}")
+    sizes = (people, things, places, sentences)
+    if all(size is None for size in sizes):
+        made = mixture(stories, seed, part)
+    else:
+        made = sized_stories(stories, seed, part, *sizes)
+    _write(out, 1, made)
 
 
 @generate_app.command("compare")

@@ -8,17 +8,21 @@ from typing import Annotated, Literal
 
 import typer
 
-from entnet.cli.common import JsonOption, console, print_json, warn
+from entnet.cli.common import JsonOption, ModelFileOption, console, print_json, warn
+from entnet.cli.propara import inspect_propara
 from entnet.cli.storyfile import load_story
 from entnet.data.reading import read_stories
 from entnet.data.story import Question, Story
-from entnet.experiments.report.places import write_places
 from entnet.inspection.page import save_page
 from entnet.inspection.places import PlaceScore, measure_places, true_places
 from entnet.inspection.plots import save_plot
 from entnet.inspection.tables import trace_tables
 from entnet.inspection.trace import EXAMPLE, trace_story
+from entnet.models import StoryModel
+from entnet.models.card import read_manner
 from entnet.models.entnet import EntNet
+from entnet.models.processes.base import ProcessModel
+from entnet.report.places import write_places
 from entnet.tracker import Tracker, load_entity_network
 
 
@@ -61,12 +65,28 @@ def inspect(
         Path | None,
         typer.Option("--results", help="With --places: keep the counts here for `entnet report`."),
     ] = None,
+    participant: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--participant", help="Networks on processes: whom to follow in a text of your own."
+        ),
+    ] = None,
+    bind: Annotated[
+        bool, typer.Option(help="Take new names for words of their kind that the network knows.")
+    ] = True,
+    model_file: ModelFileOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Look inside a network while it reads: gates, slots in words, attention.
 
+    A network on processes shows its grid: where every participant is after each sentence.
+
     [bold]Example:[/] entnet inspect babi-qa2-tied --html story.html
     """
+    reader = StoryModel.from_pretrained(model)
+    if isinstance(reader, ProcessModel):
+        inspect_propara(reader, file, number, participant or [], plot, html, as_json)
+        return
     network = load_entity_network(model)
     if places is not None:
         score = measure_places(network, read_stories(places)[:stories])
@@ -84,7 +104,8 @@ def inspect(
         console.print(f"together {score.share:.1%} in {score.stories} stories")
         return
     story = _with_questions(load_story(file, number) if file else EXAMPLE, question or [])
-    trace = trace_story(network, story, Path(model).name, words)
+    manner = read_manner(model) if bind else None
+    trace = trace_story(network, story, Path(model).name, words, manner)
     unknown = {word: None for step in trace.steps for word in step.unknown}
     if unknown:
         warn(f"words that this network does not know, read as nothing: {', '.join(unknown)}")

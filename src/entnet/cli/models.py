@@ -8,10 +8,13 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from entnet.cli.common import JsonOption, console, print_json, warn
+from entnet.cli.common import JsonOption, ModelFileOption, console, print_json, warn
 from entnet.errors import EntNetError
 from entnet.experiments.cbt_packing import SHIPPED, pack_cbt
-from entnet.experiments.packing import Card, pack, shipped, wanted
+from entnet.experiments.long_packing import NAME as LONG
+from entnet.experiments.long_packing import pack_long
+from entnet.experiments.packing import Card, pack, shipped, wanted, write_binding
+from entnet.models.registry import kinds
 
 models_app = typer.Typer(help="The networks that come with the package.")
 
@@ -21,8 +24,12 @@ def register(app: typer.Typer) -> None:
 
 
 @models_app.callback(invoke_without_command=True)
-def models(context: typer.Context, as_json: JsonOption = False) -> None:
+def models(
+    context: typer.Context, model_file: ModelFileOption = None, as_json: JsonOption = False
+) -> None:
     """List the networks that come with the package, with their errors on the official test files.
+
+    The kinds of network that can be trained follow, those of plug-ins and of --model-file among them.
 
     [bold]Example:[/] entnet models; then: entnet evaluate babi-qa2 qa2_two-supporting-facts_test.txt
     """
@@ -31,15 +38,19 @@ def models(context: typer.Context, as_json: JsonOption = False) -> None:
     found = shipped()
     if as_json:
         listed = [
-            {"name": name, "bytes": size, **(card.to_dict() if card else {})}
+            {"name": name, "bytes": size, **(card.about() if card else {})}
             for name, card, size in found
         ]
-        print_json({"models": listed})
+        print_json({"models": listed, "kinds": kinds()})
         return
     if not found:
         console.print("no networks come with this installation")
+        _say_kinds()
         return
-    table = Table("name", "tasks", "test error", "validation", "trained by", "size")
+    table = Table()
+    table.add_column("name", no_wrap=True)  # is typed elsewhere, so never cut
+    for column in ("tasks", "test error", "validation", "trained by", "size"):
+        table.add_column(column, overflow="fold")
     for name, card, size in found:
         kilobytes = f"{size / 1000:.0f} kB"
         if card is None:
@@ -57,12 +68,37 @@ def models(context: typer.Context, as_json: JsonOption = False) -> None:
             kilobytes,
         )
     console.print(table)
+    _say_kinds()
+
+
+def _say_kinds() -> None:
+    console.print(f"kinds that can be trained: {', '.join(kinds())}", soft_wrap=True)
 
 
 def _percent(card: Card, error: float) -> str:
-    """An error; on the Children's Book Test, where accuracy is what is told of, that too."""
+    """An error; on the Children's Book Test, where accuracy is the usual measure, that too."""
     accuracy = "" if isinstance(card.task, int) else f" (accuracy {1 - error / 100:.3f})"
     return f"{error:.2f}%{accuracy}"
+
+
+@models_app.command("bind")
+def bind_models(
+    names: Annotated[list[str] | None, typer.Argument(help="Only these; else all of them.")] = None,
+) -> None:
+    """Write into the cards of shipped networks which words are of a kind, and where they stand.
+
+    [bold]Example:[/] entnet models bind babi-qa2
+
+    Kinds are found in generated stories of a network's tasks, with the symmetries of `entnet symmetries`.
+    """
+    for name, card, _ in shipped():
+        if card is None or not isinstance(card.task, int) or (names and name not in names):
+            continue
+        if card.table == "world":
+            continue  # it was packed with its own
+        kinds = write_binding(name, card).kinds
+        told = "; ".join(f"{kind.name}: {', '.join(kind.members)}" for kind in kinds)
+        console.print(f"{name}  {told}", soft_wrap=True, markup=False)
 
 
 @models_app.command("pack")
@@ -85,14 +121,16 @@ def pack_models(
     """
     single = {want.name: want for want in wanted()}
     for name in names or ():
-        if name not in single and name not in SHIPPED:
-            known = ", ".join([*single, *SHIPPED])
+        if name not in (*single, *SHIPPED, LONG):
+            known = ", ".join([*single, *SHIPPED, LONG])
             raise EntNetError(f"no network {name!r} is shipped; there are {known}")
-    for name in names or [*single, *SHIPPED]:
+    for name in names or [*single, *SHIPPED, LONG]:
         if name in single:
             card = pack(single[name], results, runs, data, into)
+        elif name == LONG:
+            card = pack_long(results, runs, data, into)
         else:
-            card = pack_cbt(name, results, runs / "cbt", root=into)
+            card = pack_cbt(name, results, runs, root=into)
         if card is None:
             warn(f"{name}: no finished run in {results}")
             continue

@@ -9,7 +9,7 @@ import typer
 
 from entnet.cli.common import JsonOption, console, print_json
 from entnet.errors import EntNetError
-from entnet.experiments.report.write import report_figures, write_report
+from entnet.report.write import report_figures, write_report
 
 
 def register(app: typer.Typer) -> None:
@@ -18,10 +18,12 @@ def register(app: typer.Typer) -> None:
 
 def report(
     results: Annotated[Path, typer.Option(help="The folder of finished runs.")] = Path("results"),
-    docs: Annotated[Path, typer.Option(help="Where RESULTS.md and images/ go.")] = Path("docs"),
+    docs: Annotated[Path, typer.Option(help="Where results/ and images/ go.")] = Path("docs"),
     readme: Annotated[
         Path,
-        typer.Option(help="Gets the summary, between its results:begin and results:end marks."),
+        typer.Option(
+            help="Gets the headline table, between its results:begin and results:end marks."
+        ),
     ] = Path("README.md"),
     charts: Annotated[bool, typer.Option(help="Draw charts too (needs matplotlib).")] = True,
     as_json: JsonOption = False,
@@ -30,7 +32,7 @@ def report(
 
     [bold]Example:[/] entnet report --json
 
-    Writes docs/RESULTS.md, its charts and the summary in README.md; with --json it writes no file and
+    Writes docs/results, its charts and the table in README.md; with --json it writes no file and
     prints the figures.
     """
     if not any(results.glob("*.jsonl")):

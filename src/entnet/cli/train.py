@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from rich.table import Table
 
 from entnet.cli.common import (
     JsonOption,
+    ModelFileOption,
     ProgressBar,
     console,
     error_console,
@@ -19,6 +21,7 @@ from entnet.cli.common import (
 )
 from entnet.cli.evaluate import score_stories
 from entnet.cli.run_data import EarlierRun, Part, StoryFile
+from entnet.cli.symmetries import symmetries_table
 from entnet.config import ConfigError, TrainConfig
 from entnet.data.identity import count_shared
 from entnet.errors import EntNetError
@@ -26,6 +29,20 @@ from entnet.models import StoryModel, model_class
 from entnet.training.loop import Run, Watcher
 from entnet.training.setup import prepare
 from entnet.training.tensorboard import TensorBoard, Watchers
+
+Preset = Literal["auto", "paper"]
+
+RECIPE_DECIDES = frozenset(
+    {
+        *("schedule", "learning_rate", "halve_every", "hold_epochs", "halving_rule", "lr_patience"),
+        *("warmup_epochs", "warmup_learning_rate", "stop_after_zero", "stop_after_learnt"),
+        *("early_stopping", "prune", "permute", "oversample", "curriculum"),
+    }
+)
+"""Settings that the recipe auto has no use for."""
+
+GOOD_ERROR = 5.0
+"""Validation error, in percent, up to which there is nothing to advise: bAbI's mark of a solved task."""
 
 
 def register(app: typer.Typer) -> None:
@@ -49,10 +66,29 @@ def train(
         Path | None, typer.Option("--test", help="Stories to score at the end.")
     ] = None,
     model: Annotated[
-        str, typer.Option(help="The kind of network: entnet, lstm, memn2n.")
+        str,
+        typer.Option(
+            help="The kind of network: entnet, lstm, memn2n, …; `entnet models` lists all."
+        ),
     ] = "entnet",
-    epochs: Annotated[int, typer.Option(help="Passes over the training stories.")] = 200,
+    preset: Annotated[
+        Preset | None,
+        typer.Option(help="The recipe: auto, for any stories (default), or the paper's schedule."),
+    ] = None,
+    augment: Annotated[
+        bool,
+        typer.Option(
+            "--augment/--no-augment", help="Permute words that are found to be interchangeable."
+        ),
+    ] = True,
+    epochs: Annotated[
+        int | None,
+        typer.Option(help="The most passes over the training stories; with --preset paper, 200."),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Of everything random in the run.")] = 1,
+    device: Annotated[
+        str, typer.Option(help="Where to train: cpu (compiled code), cuda, mps, … (plain PyTorch).")
+    ] = "cpu",
     settings: Annotated[
         list[str] | None,
         typer.Option(
@@ -60,11 +96,15 @@ def train(
         ),
     ] = None,
     tensorboard: Annotated[bool, typer.Option(help="Write TensorBoard events too.")] = False,
+    model_file: ModelFileOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Train a network on a file of stories.
 
-    [bold]Example:[/] entnet train --train qa1_train.txt --test qa1_test.txt --epochs 20 --out runs/qa1
+    [bold]Example:[/] entnet train --train qa1_train.txt --test qa1_test.txt --out runs/qa1
+
+    It finds out which words are interchangeable (see `entnet symmetries`), trains with these permuted once
+    the network has learnt the stories as they are, and stops when nothing is left to gain.
 
     Interrupted with Ctrl-C, or killed, the same command goes on where it was, and ends with the same
     weights. A directory keeps one run: other stories or settings need another --out. Given a --test only
@@ -74,7 +114,9 @@ def train(
     model_options, train_options = parse_settings(
         settings or [], model_class(model).config_class, TrainConfig
     )
-    config = TrainConfig(**{"epochs": epochs, "seed": seed, **train_options})
+    if device != "cpu":
+        train_options["device"] = device
+    config = _config(preset, augment, epochs, seed, train_options)
     files: dict[Part, StoryFile | None] = {
         "train": StoryFile.read(train_file),
         "valid": StoryFile.read(valid_file) if valid_file else None,
@@ -106,6 +148,10 @@ def train(
         if isinstance(error, ConfigError):
             raise
         raise EntNetError(f"{out}: {error}") from error
+    if config.schedule == "auto" and epochs is None and "epochs" not in train_options:
+        config = config.replace(epochs=prepared.most_epochs)
+    if prepared.data.symmetries is not None and not as_json:
+        console.print(symmetries_table(prepared.data.symmetries))
     if prepared.data.test is not None and prepared.data.test.unknown_words:
         unknown = ", ".join(prepared.data.test.unknown_words)
         warn(f"words of {test_file} that training never shows, read as unknown: {unknown}")
@@ -127,7 +173,7 @@ def train(
     if earlier is not None and earlier.finished:
         warn(f"{out} holds this run, finished: nothing was trained")
     if test_later is not None:
-        result = _with_later_test(out, result, test_later, config.select)
+        result = _with_later_test(out, result, test_later, config.checkpoint)
     if as_json:
         print_json(result)
         return
@@ -137,7 +183,73 @@ def train(
         tested = f"{scores['test_error']:.1f}%" if "test_error" in scores else "–"
         table.add_row(name, str(epoch), f"{scores['valid_error']:.1f}%", tested)
     console.print(table)
-    console.print(f"the chosen network ({config.select}) is in {out / 'model'}", soft_wrap=True)
+    console.print(f"the chosen network ({config.checkpoint}) is in {out / 'model'}", soft_wrap=True)
+    if config.schedule == "auto":
+        _say_what_it_took(result)
+    for sentence in advice(out / "metrics.jsonl", result):
+        console.print(sentence, soft_wrap=True)
+
+
+def _config(
+    preset: Preset | None,
+    augment: bool,
+    epochs: int | None,
+    seed: int,
+    options: dict[str, Any],
+) -> TrainConfig:
+    """The settings of a run. A setting that the recipe auto decides by itself asks for the paper's."""
+    decided = sorted(RECIPE_DECIDES & options.keys())
+    if preset == "auto" and decided:
+        raise ConfigError(
+            f"{', '.join(decided)}: the recipe auto decides by itself; it can be set with --preset paper"
+        )
+    if preset is None and decided:
+        warn(f"{', '.join(decided)} given: trained with the paper's schedule, not the recipe auto")
+    values: dict[str, Any] = {"seed": seed}
+    if preset == "paper" or decided:
+        values["epochs"] = epochs or 200
+    else:
+        values |= {"schedule": "auto", "augment": augment}
+        if epochs:
+            values["epochs"] = epochs
+    return TrainConfig(**{**values, **options})
+
+
+def _say_what_it_took(result: dict[str, Any]) -> None:
+    found, proposed = result.get("symmetries"), result.get("proposed")
+    console.print(
+        f"{result['updates']} updates in {result['seconds']:.0f} s"
+        + ("" if found else "; no words were permuted"),
+        soft_wrap=True,
+    )
+    if found and proposed:
+        kept = {frozenset(group) for group in found["groups"]}
+        dropped = [group for group in proposed["groups"] if frozenset(group) not in kept]
+        if dropped:
+            groups = "; ".join(", ".join(group) for group in dropped)
+            warn(f"not confirmed by the network as a whole, so not permuted as such: {groups}")
+
+
+def advice(metrics: Path, result: dict[str, Any]) -> list[str]:
+    """What would help, in plain sentences, where the errors of training and validation tell."""
+    lines = [json.loads(line) for line in metrics.read_text(encoding="utf-8").splitlines()]
+    if not lines:
+        return []
+    training = min(line["train_error"] for line in lines)
+    validation = result["best"]["valid_error"]
+    if validation <= GOOD_ERROR:
+        return []
+    if training < validation / 3:
+        return [
+            f"Training error came down to {training:.1f}%, validation error only to {validation:.1f}%: "
+            "the network memorises the training stories. More stories, or more varied ones, would help "
+            "most; then --set dropout=0.1, or another --seed."
+        ]
+    return [
+        f"Training error stayed at {training:.1f}%: the network does not learn even its training stories. "
+        "Another --seed, --set width=200 or --set slots=40 may help; so may questions that its stories "
+        "answer."
+    ]
 
 
 def _point_out_shared_stories(training: StoryFile, *others: StoryFile | None) -> None:

@@ -1,0 +1,143 @@
+"""What README and docs show is so: code runs, commands exist, examples print what is said."""
+
+from __future__ import annotations
+
+import os
+import re
+import runpy
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer.main
+from typer.testing import CliRunner
+
+from cbt_questions import trade_question
+from entnet.cli import app
+from entnet.data.cbt.format import write_cbt
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+OWN_TESTS = {"new-task.md", "new-model.md"}
+"""Pages whose code is to be put into files, as their own tests do."""
+EXAMPLES = sorted((ROOT / "examples").glob("0[1-3]_*.py"))
+
+
+def blocks(page: Path, *languages: str) -> list[str]:
+    found = BLOCK.findall(page.read_text(encoding="utf-8"))
+    return [text for language, text in found if language in languages]
+
+
+def commands(text: str) -> list[list[str]]:
+    """The lines of a block that call a program, as words; a line that ends in a backslash goes on."""
+    lines = text.replace("\\\n", " ").splitlines()
+    calls = [line.removeprefix("$ ") for line in lines]
+    return [
+        shlex.split(call, comments=True) for call in calls if call.startswith(("entnet ", "make "))
+    ]
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "page",
+    [p for p in PAGES if blocks(p, "python") and p.name not in OWN_TESTS],
+    ids=lambda p: p.name,
+)
+def test_python_on_a_page_runs_from_top_to_bottom(page: Path, elsewhere: Path) -> None:
+    # Files that a page made with commands before, or has the reader download.
+    write_cbt(elsewhere / "cbtest_NE_test_2500ex.txt", [trade_question(seed) for seed in range(3)])
+    (elsewhere / "haystack.txt").write_text("Mary went to the garden. It rained.\n")
+    if page.name == "export.md":
+        pytest.importorskip("onnxruntime")
+        outcome = CliRunner().invoke(app, ["export", "onnx", "babi-joint", "-o", "babi-joint-onnx"])
+        assert outcome.exit_code == 0, outcome.output
+    names: dict[str, object] = {"__name__": "page"}
+    for code in blocks(page, "python"):
+        if "--8<--" not in code:  # an example, which has a test of its own
+            exec(compile(code, str(page), "exec"), names)
+
+
+@pytest.mark.parametrize(
+    "page", [p for p in PAGES if p.name not in OWN_TESTS], ids=lambda p: p.name
+)
+def test_commands_on_a_page_are_such_as_the_command_line_takes(page: Path) -> None:
+    targets = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    for text in blocks(page, "", "sh", "console"):
+        for program, *words in commands(text):
+            if program == "make":
+                assert set(words) <= set(targets), f"make {' '.join(words)}"
+                continue
+            command = typer.main.get_command(app)
+            with command.make_context("entnet", words) as context:
+                while words := [*context._protected_args, *context.args]:  # the verb, then its own
+                    name, command, words = command.resolve_command(context, words)  # type: ignore
+                    context = command.make_context(name, words, parent=context)
+
+
+def test_the_session_in_the_readme_is_a_real_one(elsewhere: Path) -> None:
+    (session,) = blocks(ROOT / "README.md", "console")
+    show, ask = re.split(r"^\$ ", session, flags=re.MULTILINE)[1:]
+    (elsewhere / "story.txt").write_text(show.partition("\n")[2])
+    call, _, shown = ask.partition("\n")
+    command = [sys.executable, "-m", *shlex.split(call)]
+    printed = subprocess.run(
+        command, capture_output=True, text=True, check=True, cwd=elsewhere
+    ).stdout
+    assert asked_and_answered(shown) == asked_and_answered(printed) != []
+
+
+def asked_and_answered(text: str) -> list[list[str]]:
+    """The questions of a session and its answers, without how sure they are."""
+    lines = [line.split() for line in text.splitlines()]
+    return [
+        words[:2] if words[0] == "answer" else words
+        for words in lines
+        if words and words[0] in ("answer", "Where")
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda p: p.stem)
+def test_examples_print_what_their_pages_say(
+    example: Path, elsewhere: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    include = re.escape(f'```python\n--8<-- "examples/{example.name}"\n```\n')
+    told = re.compile(include + r"\nIt prints\n\n```text\n(.*?)```", re.DOTALL)
+    (shown,) = [text for page in PAGES for text in told.findall(page.read_text(encoding="utf-8"))]
+    runpy.run_path(str(example), run_name="__main__")
+    without_figures = [re.sub(r"[\d.]+", "#", text) for text in (shown, capsys.readouterr().out)]
+    assert without_figures[0] == without_figures[1]
+
+
+def test_prose_is_wrapped() -> None:
+    """No paragraph on one line: prose ends about column 120; tables, addresses and JSON may be longer."""
+    long = [
+        f"{page.relative_to(ROOT)}:{number}"
+        for page in [*PAGES, ROOT / "CHANGELOG.md", ROOT / "results" / "README.md"]
+        for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), start=1)
+        if len(line) > 130 and not line.startswith(("|", "![", "{"))
+    ]
+    assert not long
+
+
+@pytest.mark.slow
+def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)]
+    quiet = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=quiet)
+    assert done.returncode == 0, done.stderr
+    for page, content in (
+        ("reference/commands.html", "entnet reproduce"),
+        ("reference/settings.html", "learning_rate"),
+        ("reference/python.html", "read_stories"),
+        ("results/table2.html", "path-finding"),
+    ):
+        assert content in (tmp_path / page).read_text(encoding="utf-8")
