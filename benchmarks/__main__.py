@@ -8,7 +8,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from benchmarks import gridworld, machine
+from benchmarks import gridworld, machine, rivals
+from benchmarks import long as long_text
 from benchmarks.report import chart, table, task_report
 from benchmarks.runs import timed
 from benchmarks.tasks import TASKS
@@ -48,7 +49,9 @@ def main() -> None:
         )
     report["growth"] = machine.growth(seconds / 10)
     report["streaming"] = machine.streaming(seconds / 5)
+    report["long"] = long_text.measure()
     report["gridworld"] = gridworld.measure(seconds / 5)
+    report["rivals"] = rivals.measure(seconds / 5)
     long = report["tasks"].get("3") or next(iter(report["tasks"].values()))
     report["memory"] = {"task3_megabytes": long["resident_megabytes"]}
     options.out.mkdir(parents=True, exist_ok=True)

@@ -61,12 +61,12 @@ def plain_steps(data: tasks.TaskData) -> Iterator[tuple[int, int]]:
 def our_steps(data: tasks.TaskData, engine: NativeEngine) -> Iterator[tuple[int, int]]:
     """Train for ever on the compiled engine, drawing batches as the training loop does."""
     entries = data.entries("story")
-    config = TrainConfig(batch=BATCH)
+    config = TrainConfig(batch_size=BATCH)
     epoch = 0
     while True:
         epoch += 1
         for batch in entries.batches(draw_groups(entries, config, epoch)):
-            engine.step(batch, config.rate)
+            engine.step(batch, config.learning_rate)
             yield batch.questions, batch.sentences
 
 
@@ -79,7 +79,7 @@ def train_for(
     data = tasks.load(task)
     engine = None
     if kind == "ours":
-        engine = NativeEngine(EntNet(data.config, data.vocab), TrainConfig(batch=BATCH))
+        engine = NativeEngine(EntNet(data.config, data.vocab), TrainConfig(batch_size=BATCH))
         steps = our_steps(data, engine)
     else:
         steps = plain_steps(data)
