@@ -161,15 +161,18 @@ def test_sixty_traces_do_not_silence_health(service: Any) -> None:
         before = resident_megabytes(service.process.pid)
         thread, statuses = in_background(service.url, session, 60)
         waits = []
+        all_began = time.monotonic()
         while thread.is_alive():
             began = time.monotonic()
             assert client.get("/health").status_code == 200
             waits.append(time.monotonic() - began)
             time.sleep(0.02)
         thread.join()
+        whole = time.monotonic() - all_began
     assert statuses == {200: 60}
     assert len(waits) > 5
-    assert max(waits) < 2, f"/health took {max(waits):.1f} s"
+    # Not in seconds, which hang on the machine: behind the traces, /health would wait for all of them.
+    assert max(waits) < whole / 3, f"/health took {max(waits):.1f} s of {whole:.1f} s"
     assert resident_megabytes(service.process.pid) - before < 250
 
 
