@@ -16,8 +16,8 @@ from entnet.experiments.preset import PARTS, Preset, load_preset, preset_names
 from entnet.experiments.results import results_path
 from entnet.experiments.spec import TaskName, is_changed, parse_numbers, specs_of, task_label
 from entnet.experiments.sweep import Sweep, SweepWatcher, drop_outdated
-from entnet.experiments.tasks import benchmark
 from entnet.experiments.workers import LocalWorkers, Workers
+from entnet.tasks import benchmark
 
 Engine = Literal["local", "ray"]
 

@@ -14,13 +14,13 @@ from entnet.experiments.packing import FILES, Card
 from entnet.experiments.preset import load_preset
 from entnet.experiments.results import read_results, results_path
 from entnet.experiments.spec import specs_of
-from entnet.experiments.tasks.cbt import TABLE, TABLE_KINDS, accuracy_of
-from entnet.experiments.tasks.cbt_data import CbtData
 from entnet.files import write_atomically
 from entnet.models.base import StoryModel, pretrained_root
 from entnet.models.card import CARD
 from entnet.models.readers.reader import WindowScorer, save_half
 from entnet.models.readers.scorer import accuracy, answers_of
+from entnet.tasks.cbt import TABLE, TABLE_KINDS, accuracy_of
+from entnet.tasks.cbt_data import CbtData
 
 SHIPPED: dict[str, Kind] = {f"cbt-{kind.lower()}": kind for kind in TABLE_KINDS}
 """Names of the shipped networks, and the questions that they are for."""

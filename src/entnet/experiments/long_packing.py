@@ -13,11 +13,11 @@ from entnet.experiments.preset import load_preset
 from entnet.experiments.results import read_results, results_path
 from entnet.experiments.spec import specs_of
 from entnet.experiments.task_data import task_stories
-from entnet.experiments.tasks.babilong import LongOptions, long_scores
 from entnet.files import write_atomically
 from entnet.models.base import StoryModel, pretrained_root
 from entnet.models.card import CARD
 from entnet.models.entnet import EntNet
+from entnet.tasks.babilong import LongOptions, long_scores
 
 NAME, TABLE = "long", "babilong-joint"
 WORDS = 1_000_000

@@ -20,13 +20,13 @@ from entnet.experiments.results import read_results, results_path
 from entnet.experiments.running import Line
 from entnet.experiments.spec import JOINT, task_label
 from entnet.experiments.task_data import task_stories
-from entnet.experiments.tasks.babi import error_percent
 from entnet.experiments.world_card import WORLD, world_places, world_temperature
 from entnet.files import write_atomically
 from entnet.inspection.places import measure_places
 from entnet.models.base import StoryModel, list_pretrained, pretrained_root
 from entnet.models.card import CARD
 from entnet.models.entnet import EntNet
+from entnet.tasks.babi import error_percent
 
 FILES = ("config.json", "vocab.json", "model.safetensors")
 

@@ -317,7 +317,7 @@ def _refuse_unknown(name: str, left: dict[str, Any]) -> None:
 
 def _check(preset: Preset) -> None:
     """Build every configuration of the preset, so that a slip in a file is found before a run starts."""
-    from entnet.experiments.tasks import benchmark  # which know the runs that presets describe
+    from entnet.tasks import benchmark  # which know the runs that presets describe
 
     settings = benchmark(preset.benchmark).settings
     for task, parts in preset.task_options.items():

@@ -10,8 +10,8 @@ from typing import Any
 
 from entnet.experiments.locks import is_locked, sole_use
 from entnet.experiments.spec import RunSpec
-from entnet.experiments.tasks import benchmark
 from entnet.files import write_atomically
+from entnet.tasks import benchmark
 from entnet.training.trainer import Watcher
 
 SCHEMA = 2

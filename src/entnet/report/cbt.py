@@ -16,8 +16,8 @@ from entnet.data.cbt.format import Kind
 from entnet.data.cbt.stats import COUNTS, read_stats, stats_markdown
 from entnet.errors import EntNetError
 from entnet.experiments.results import read_results, results_path
-from entnet.experiments.tasks.cbt import TABLE, TABLE_KINDS, Part, accuracy_of
 from entnet.report.markdown import Page, markdown_table
+from entnet.tasks.cbt import TABLE, TABLE_KINDS, Part, accuracy_of
 
 Line = dict[str, Any]
 

@@ -18,7 +18,6 @@ from entnet.experiments.choice import choose
 from entnet.experiments.preset import load_preset
 from entnet.experiments.results import add_result, read_results
 from entnet.experiments.spec import specs_of
-from entnet.experiments.tasks.gridworld import GridOptions, GridTask, grid_trainer
 from entnet.models import model_class
 from entnet.report.gridworld import (
     TEST_LENGTHS,
@@ -29,6 +28,7 @@ from entnet.report.gridworld import (
     plot_generalisation,
     validation,
 )
+from entnet.tasks.gridworld import GridOptions, GridTask, grid_trainer
 from entnet.training.engine import TorchEngine
 from entnet.training.trainer import Trainer
 

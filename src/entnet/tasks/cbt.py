@@ -18,15 +18,15 @@ from entnet.config import Config, TrainConfig
 from entnet.data.cbt.format import Kind
 from entnet.experiments.locks import sole_use
 from entnet.experiments.spec import RunSpec
-from entnet.experiments.tasks.cbt_data import CbtData
-from entnet.experiments.tasks.language import LanguageOptions, language_trainer
-from entnet.experiments.tasks.windows import WindowData, WindowOptions, window_trainer
 from entnet.models.base import StoryModel, model_class
 from entnet.models.baselines.frequency import ContextFrequency, CorpusFrequency, WordDistance
 from entnet.models.baselines.language import NGramScorer
 from entnet.models.baselines.lstm_language import LanguageConfig, LanguageModel, LanguageScorer
 from entnet.models.readers.reader import WindowScorer
 from entnet.models.readers.scorer import Floats, Scorer, accuracy, answers_of
+from entnet.tasks.cbt_data import CbtData
+from entnet.tasks.language import LanguageOptions, language_trainer
+from entnet.tasks.windows import WindowData, WindowOptions, window_trainer
 from entnet.training.trainer import Watcher
 
 Line = dict[str, Any]

@@ -24,13 +24,13 @@ class Benchmark(Protocol):
 
 
 BENCHMARKS = {
-    "babi": "entnet.experiments.tasks.babi",
-    "gridworld": "entnet.experiments.tasks.gridworld",
-    "babilong": "entnet.experiments.tasks.babilong",
-    "cbt": "entnet.experiments.tasks.cbt",
-    "propara": "entnet.experiments.tasks.propara",
-    "stories": "entnet.experiments.tasks.stories",
-    "world": "entnet.experiments.tasks.world",
+    "babi": "entnet.tasks.babi",
+    "gridworld": "entnet.tasks.gridworld",
+    "babilong": "entnet.tasks.babilong",
+    "cbt": "entnet.tasks.cbt",
+    "propara": "entnet.tasks.propara",
+    "stories": "entnet.tasks.stories",
+    "world": "entnet.tasks.world",
 }
 
 

@@ -15,9 +15,9 @@ from entnet.data.world.mixture import mixture
 from entnet.experiments.preset import Options
 from entnet.experiments.spec import RunSpec
 from entnet.experiments.task_data import TaskStories, joint_stories
-from entnet.experiments.tasks import babi
 from entnet.experiments.world_card import KINDS
 from entnet.models.base import model_class
+from entnet.tasks import babi
 from entnet.text import Vocab
 from entnet.training.trainer import Watcher
 
