@@ -14,10 +14,10 @@ from entnet.cli import app
 from entnet.config import ConfigError, Prune, TrainConfig
 from entnet.data.gridworld import GridWorld
 from entnet.errors import EntNetError
-from entnet.experiments.choice import choose
+from entnet.experiments.plan import specs_of
 from entnet.experiments.preset import load_preset
 from entnet.experiments.results import add_result, read_results
-from entnet.experiments.spec import specs_of
+from entnet.experiments.selection import choose
 from entnet.models import model_class
 from entnet.report.gridworld import (
     TEST_LENGTHS,

@@ -11,9 +11,9 @@ import pytest
 from entnet import EntNetError
 from entnet.config import ConfigError, TrainConfig
 from entnet.data.propara.files import read_grids
+from entnet.experiments.plan import specs_of
 from entnet.experiments.preset import load_preset
 from entnet.experiments.results import add_result
-from entnet.experiments.spec import specs_of
 from entnet.models import StoryModel
 from entnet.models.processes.base import ProcessModel
 from entnet.report.propara import details, figures, pages, summary_rows

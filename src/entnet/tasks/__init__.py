@@ -7,16 +7,14 @@ from typing import Any, Protocol
 
 from entnet.config import Config
 from entnet.errors import EntNetError
-from entnet.experiments.spec import RunSpec
+from entnet.tasks.spec import Result, RunSpec
 from entnet.training.trainer import Watcher
-
-Line = dict[str, Any]
 
 
 class Benchmark(Protocol):
     """What a file of this folder has."""
 
-    def run(self, spec: RunSpec, watcher: Watcher | None) -> Line:
+    def run(self, spec: RunSpec, watcher: Watcher | None) -> Result:
         """Do a run, from wherever it stands, and return its line of results."""
 
     def settings(self, kind: str) -> list[type[Config]]:
