@@ -20,11 +20,11 @@ from cbt_questions import trade_question
 from entnet import TrainConfig
 from entnet.data.cbt.windows import encode_training, encode_with
 from entnet.data.gridworld import GridWorld
-from entnet.experiments.tasks import windows
-from entnet.experiments.tasks.gridworld import GridOptions, grid_trainer
-from entnet.experiments.tasks.language import LanguageOptions, language_trainer
-from entnet.experiments.tasks.windows import WindowData, WindowOptions, window_trainer
 from entnet.models.baselines.lstm_language import LanguageConfig
+from entnet.tasks import windows
+from entnet.tasks.gridworld import GridOptions, grid_trainer
+from entnet.tasks.language import LanguageOptions, language_trainer
+from entnet.tasks.windows import WindowData, WindowOptions, window_trainer
 from entnet.training.loop import Run
 from entnet.training.setup import prepare
 from entnet.training.trainer import Trainer

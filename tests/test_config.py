@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from entnet import ConfigError, EntNetConfig, EntNetError, TrainConfig
-from entnet.experiments.legacy import old_train_options
+from entnet.config.hashed import old_train_options
 
 
 @pytest.mark.parametrize(

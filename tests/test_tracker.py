@@ -26,8 +26,9 @@ from entnet import (
     list_pretrained,
 )
 from entnet.data.babi_tasks import generate
-from entnet.experiments.packing import CARD, Card
 from entnet.models.base import model_class, pretrained_root
+from entnet.release.babi import CARD
+from entnet.release.card import Card
 from entnet.text import answer_token
 from entnet.tracker import (
     SNAPSHOT_FORMAT,

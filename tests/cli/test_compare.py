@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 
 from entnet.cli import app
 from entnet.data.jsonl import write_jsonl
-from entnet.experiments.comparing import comparison, standings, system_names, table_rows
 from entnet.models import kinds
+from entnet.report.comparison import comparison, standings, system_names, table_rows
 from small_networks import make_stories
 
 run = CliRunner().invoke

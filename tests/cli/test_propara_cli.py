@@ -17,8 +17,8 @@ from entnet.data.babi import read_babi
 from entnet.data.propara.encode import build_vocab
 from entnet.data.propara.files import read_actions, write_predictions
 from entnet.data.propara.process import Process
-from entnet.experiments.tasks.propara import scores
 from entnet.models.processes.tracker import ProcessTracker, TrackerConfig
+from entnet.tasks.propara import scores
 from entnet.training.setup import prepare
 from propara_paragraphs import paragraphs
 

@@ -12,12 +12,12 @@ from entnet.data.babi import read_babi
 from entnet.data.sources import find_babi
 from entnet.data.story import story_words
 from entnet.errors import EntNetError
-from entnet.experiments.entities import AUTHORS, ENTITIES, entities_of
-from entnet.experiments.paper import paper_column
+from entnet.experiments.plan import specs_of
 from entnet.experiments.preset import current_variant, load_preset, parse_preset, preset_names
-from entnet.experiments.spec import specs_of
 from entnet.report.figures import TABLES
+from entnet.report.published import paper_column
 from entnet.report.rivals import SYSTEMS
+from entnet.tasks.entities import AUTHORS, ENTITIES, entities_of
 from entnet.text import Vocab
 
 PAPER = 'paper = ["table2", "EntNet"]\n'

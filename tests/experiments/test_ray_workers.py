@@ -10,13 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from entnet.experiments.locks import LOCK
+from entnet.experiments.plan import specs_of
 from entnet.experiments.preset import Preset
 from entnet.experiments.ray_workers import RayWorkers
 from entnet.experiments.results import read_results
 from entnet.experiments.running import run_one
-from entnet.experiments.spec import RunSpec, specs_of
 from entnet.experiments.sweep import Sweep, SweepWatcher, progress_of
+from entnet.locks import LOCK
+from entnet.tasks.spec import RunSpec
 
 pytestmark = pytest.mark.filterwarnings("default")  # Ray's own warnings are not ours to mend
 

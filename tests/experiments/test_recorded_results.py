@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from entnet.experiments.plan import specs_of
 from entnet.experiments.preset import load_preset, preset_names
 from entnet.experiments.results import read_results, results_path
-from entnet.experiments.spec import specs_of
 from entnet.report.write import write_report
 
 ROOT = Path(__file__).parents[2]

@@ -9,10 +9,10 @@ from typing import Any, Protocol
 import pytest
 
 from entnet.errors import DataError
-from entnet.experiments.choice import choose, solved
+from entnet.experiments.plan import specs_of
 from entnet.experiments.preset import Preset
 from entnet.experiments.results import add_result, drop_results, read_results, results_path
-from entnet.experiments.spec import specs_of
+from entnet.experiments.selection import choose, solved
 
 
 class MakeLine(Protocol):
@@ -84,7 +84,7 @@ def test_a_task_is_solved_when_the_kept_network_makes_no_error(make_line: MakeLi
 
 
 def test_the_papers_mean_over_some_tasks_counts_those_alone() -> None:
-    from entnet.experiments.paper import paper_column
+    from entnet.report.published import paper_column
 
     whole = paper_column("table2", "EntNet")
     some = whole.of((3, 19))

@@ -10,12 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from entnet.data.splits import GENERATED_QUESTIONS, task_stories
 from entnet.errors import EntNetError
+from entnet.experiments.plan import parse_numbers, specs_of
 from entnet.experiments.preset import Preset, parse_preset
 from entnet.experiments.running import is_busy, is_outdated, learning_curve, run_one
-from entnet.experiments.spec import RunSpec, parse_numbers, specs_of
-from entnet.experiments.task_data import GENERATED_QUESTIONS, task_stories
 from entnet.models import EntNet
+from entnet.tasks.spec import RunSpec
 
 
 def test_a_specification_survives_json(small: Preset, tmp_path: Path) -> None:

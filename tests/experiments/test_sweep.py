@@ -16,12 +16,13 @@ from rich.console import Console
 
 from entnet.errors import EntNetError
 from entnet.experiments.display import LiveDisplay, PlainLines, duration
+from entnet.experiments.plan import specs_of
 from entnet.experiments.preset import Preset, load_preset
 from entnet.experiments.results import add_result, read_results
 from entnet.experiments.running import run_one
-from entnet.experiments.spec import RunSpec, specs_of
 from entnet.experiments.sweep import Standing, Sweep, SweepWatcher, drop_outdated, progress_of
 from entnet.experiments.workers import Ended, LocalWorkers
+from entnet.tasks.spec import RunSpec
 
 
 class MakeLine(Protocol):

@@ -10,7 +10,7 @@ import pytest
 
 from entnet import EntNet, EntNetConfig, EntNetError, Vocab, list_pretrained
 from entnet.config import ConfigError
-from entnet.experiments.cbt_packing import SHIPPED
+from entnet.release.cbt import SHIPPED
 from entnet.serve.library import Library
 from entnet.serve.problems import NoModelError
 from entnet.serve.run import is_loopback, settings_for

@@ -12,7 +12,13 @@ from rich.table import Table
 
 from entnet.cli.common import JsonOption, console, error_console, print_json, warn
 from entnet.errors import EntNetError
-from entnet.experiments.comparing import (
+from entnet.experiments.display import LiveDisplay, PlainLines
+from entnet.experiments.plan import parse_numbers
+from entnet.experiments.results import results_path
+from entnet.experiments.sweep import Sweep
+from entnet.experiments.workers import LocalWorkers
+from entnet.files import write_atomically
+from entnet.report.comparison import (
     PRESET,
     OwnStories,
     comparison,
@@ -21,13 +27,8 @@ from entnet.experiments.comparing import (
     system_names,
     table_rows,
 )
-from entnet.experiments.display import LiveDisplay, PlainLines
-from entnet.experiments.results import results_path
-from entnet.experiments.spec import TaskName, parse_numbers
-from entnet.experiments.sweep import Sweep
-from entnet.experiments.workers import LocalWorkers
-from entnet.files import write_atomically
 from entnet.report.markdown import markdown_table
+from entnet.tasks.spec import TaskName
 
 
 def register(app: typer.Typer) -> None:

@@ -10,11 +10,12 @@ from rich.table import Table
 
 from entnet.cli.common import JsonOption, ModelFileOption, console, print_json, warn
 from entnet.errors import EntNetError
-from entnet.experiments.cbt_packing import SHIPPED, pack_cbt
-from entnet.experiments.long_packing import NAME as LONG
-from entnet.experiments.long_packing import pack_long
-from entnet.experiments.packing import Card, pack, shipped, wanted, write_binding
 from entnet.models.registry import kinds
+from entnet.release.babi import release, wanted, write_binding
+from entnet.release.card import Card, shipped
+from entnet.release.cbt import SHIPPED, release_cbt
+from entnet.release.long import NAME as LONG
+from entnet.release.long import release_long
 
 models_app = typer.Typer(help="The networks that come with the package.")
 
@@ -95,14 +96,15 @@ def bind_models(
         if card is None or not isinstance(card.task, int) or (names and name not in names):
             continue
         if card.table == "world":
-            continue  # it was packed with its own
+            continue  # it was released with its own
         kinds = write_binding(name, card).kinds
-        told = "; ".join(f"{kind.name}: {', '.join(kind.members)}" for kind in kinds)
-        console.print(f"{name}  {told}", soft_wrap=True, markup=False)
+        members = "; ".join(f"{kind.name}: {', '.join(kind.members)}" for kind in kinds)
+        console.print(f"{name}  {members}", soft_wrap=True, markup=False)
 
 
-@models_app.command("pack")
-def pack_models(
+@models_app.command("pack", hidden=True)  # as it was called before
+@models_app.command("release")
+def release_models(
     names: Annotated[list[str] | None, typer.Argument(help="Only these; else all of them.")] = None,
     results: Annotated[Path, typer.Option(help="The folder of finished runs.")] = Path("results"),
     runs: Annotated[Path, typer.Option(help="The folder of run directories.")] = Path("runs"),
@@ -113,9 +115,9 @@ def pack_models(
         Path | None, typer.Option(help="Where to put them; else into the package.")
     ] = None,
 ) -> None:
-    """Put the networks chosen on validation into the package, each with a card.
+    """Put the networks selected on validation into the package, each with a card.
 
-    [bold]Example:[/] entnet models pack babi-joint
+    [bold]Example:[/] entnet models release babi-joint
 
     Each is scored on its official test file first, and must give the error that the results say.
     """
@@ -126,11 +128,11 @@ def pack_models(
             raise EntNetError(f"no network {name!r} is shipped; there are {known}")
     for name in names or [*single, *SHIPPED, LONG]:
         if name in single:
-            card = pack(single[name], results, runs, data, into)
+            card = release(single[name], results, runs, data, into)
         elif name == LONG:
-            card = pack_long(results, runs, data, into)
+            card = release_long(results, runs, data, into)
         else:
-            card = pack_cbt(name, results, runs, root=into)
+            card = release_cbt(name, results, runs, root=into)
         if card is None:
             warn(f"{name}: no finished run in {results}")
             continue

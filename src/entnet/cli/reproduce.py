@@ -12,12 +12,13 @@ import typer
 from entnet.cli.common import console, error_console, parse_settings, warn
 from entnet.errors import EntNetError
 from entnet.experiments.display import LiveDisplay, PlainLines, best_by_task
+from entnet.experiments.plan import is_changed, parse_numbers, specs_of
 from entnet.experiments.preset import PARTS, Preset, load_preset, preset_names
 from entnet.experiments.results import results_path
-from entnet.experiments.spec import TaskName, is_changed, parse_numbers, specs_of, task_label
 from entnet.experiments.sweep import Sweep, SweepWatcher, drop_outdated
-from entnet.experiments.tasks import benchmark
 from entnet.experiments.workers import LocalWorkers, Workers
+from entnet.tasks import benchmark
+from entnet.tasks.spec import TaskName, task_label
 
 Engine = Literal["local", "ray"]
 

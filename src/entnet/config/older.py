@@ -8,7 +8,7 @@
     begin = ["40 north south"]                                       curriculum
     give_up = ["12 14.0", "34 training 49.5"]                        prune
 
-Older presets, commands, runs and results have them; ``experiments/legacy.py`` goes the other way.
+Older presets, commands, runs and results have them; ``hashed.py`` goes the other way.
 """
 
 from __future__ import annotations

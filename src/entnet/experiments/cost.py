@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from entnet.experiments.spec import RunSpec
+from entnet.tasks.spec import RunSpec
 
 SENTENCES: dict[int, tuple[int, int]] = {
     1: (18000, 54000),

@@ -10,12 +10,11 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from entnet.experiments.choice import choose
 from entnet.experiments.results import line_key
-from entnet.experiments.running import Line
-from entnet.experiments.spec import RunSpec, TaskName, task_label
+from entnet.experiments.selection import choose
 from entnet.experiments.sweep import Sweep, SweepWatcher
 from entnet.experiments.workers import Ended
+from entnet.tasks.spec import Result, RunSpec, TaskName, task_label
 
 
 def duration(seconds: float) -> str:
@@ -38,7 +37,7 @@ def summary(sweep: Sweep, began: float) -> str:
     return f"{', '.join(parts)}; {duration(time.monotonic() - began)} gone, at most {left} left"
 
 
-def finished(line: Line) -> str:
+def finished(line: Result) -> str:
     """What a run came to."""
     best = line["best"]
     parts = [f"validation {best['valid_error']:.2f}%"]
@@ -49,7 +48,7 @@ def finished(line: Line) -> str:
     return ", ".join([*parts, duration(line["seconds"])])
 
 
-def best_by_task(lines: list[Line]) -> dict[TaskName, Line]:
+def best_by_task(lines: list[Result]) -> dict[TaskName, Result]:
     """The run chosen on validation for each task so far."""
     tasks = sorted({line["task"] for line in lines}, key=lambda task: (str(type(task)), task))
     return {task: choose([line for line in lines if line["task"] == task]) for task in tasks}

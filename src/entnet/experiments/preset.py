@@ -44,9 +44,10 @@ from typing import Any
 
 from entnet.config import TrainConfig
 from entnet.errors import EntNetError
-from entnet.experiments.entities import LISTS, Tied
+from entnet.tasks import benchmark
+from entnet.tasks.entities import LISTS, Tied
+from entnet.tasks.spec import Options
 
-Options = dict[str, Any]
 TaskOptions = dict[int | str, dict[str, Options]]
 PARTS = ("model", "train", "source")
 
@@ -317,8 +318,6 @@ def _refuse_unknown(name: str, left: dict[str, Any]) -> None:
 
 def _check(preset: Preset) -> None:
     """Build every configuration of the preset, so that a slip in a file is found before a run starts."""
-    from entnet.experiments.tasks import benchmark  # which know the runs that presets describe
-
     settings = benchmark(preset.benchmark).settings
     for task, parts in preset.task_options.items():
         strange = parts.keys() - set(PARTS)

@@ -6,10 +6,10 @@ import os
 from typing import Any
 
 from entnet.errors import EntNetError
-from entnet.experiments.locks import BusyError
 from entnet.experiments.running import run_one
-from entnet.experiments.spec import RunSpec
 from entnet.experiments.workers import Ended
+from entnet.locks import BusyError
+from entnet.tasks.spec import RunSpec
 
 
 class RayWorkers:

@@ -8,26 +8,26 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from entnet.errors import DataError
-from entnet.experiments.legacy import Line, current_line
+from entnet.experiments.legacy import current_line
 from entnet.experiments.preset import current_variant
-from entnet.experiments.spec import RunKey, RunSpec
 from entnet.files import write_atomically
+from entnet.tasks.spec import Result, RunKey, RunSpec
 
 
 def results_path(results: Path, table: str) -> Path:
     return results / f"{table}.jsonl"
 
 
-def line_key(line: Line) -> RunKey:
+def line_key(line: Result) -> RunKey:
     return (line["table"], line["task"], line["variant"], line["seed"])
 
 
-def read_results(path: Path) -> list[Line]:
+def read_results(path: Path) -> list[Result]:
     """All lines of a results file in today's form; none if there is no file."""
     return [line for _, line in _read(path)]
 
 
-def add_result(path: Path, line: Line) -> bool:
+def add_result(path: Path, line: Result) -> bool:
     """Append a run's line unless the file has one for this run; True if it was added."""
     with _locked(path):
         kept = _read(path)
@@ -49,11 +49,11 @@ def drop_results(path: Path, specs: list[RunSpec]) -> int:
     return len(lines) - len(kept)
 
 
-def _read(path: Path) -> list[tuple[str, Line]]:
+def _read(path: Path) -> list[tuple[str, Result]]:
     """Each line's text, which is never written otherwise, and what it says in today's form."""
     if not path.is_file():
         return []
-    lines: list[tuple[str, Line]] = []
+    lines: list[tuple[str, Result]] = []
     for number, text in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
         try:
             line = current_line(json.loads(text))

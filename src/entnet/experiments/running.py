@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from entnet.experiments.locks import is_locked, sole_use
-from entnet.experiments.spec import RunSpec
-from entnet.experiments.tasks import benchmark
+from entnet.experiments.plan import specs_of
+from entnet.experiments.preset import load_preset
 from entnet.files import write_atomically
+from entnet.locks import is_locked, sole_use
+from entnet.tasks import benchmark
+from entnet.tasks.spec import Result, RunSpec
 from entnet.training.trainer import Watcher
 
 SCHEMA = 2
@@ -19,16 +21,16 @@ SCHEMA = 2
 
 CURVE_POINTS = 60
 
-Line = dict[str, Any]
 
-
-def run_one(spec: RunSpec, watcher: Watcher | None = None) -> Line:
+def run_one(spec: RunSpec, watcher: Watcher | None = None) -> Result:
     """Do a run, from wherever it stands, and return its line of results."""
     directory = Path(spec.directory)
     finished = directory / "line.json"
     if not is_outdated(spec) and finished.is_file():
-        line: Line = json.loads(finished.read_text(encoding="utf-8"))
+        line: Result = json.loads(finished.read_text(encoding="utf-8"))
         return line
+    for member in members_of(spec):
+        run_one(member, watcher)
     with sole_use(directory):
         began, cpu = time.monotonic(), time.process_time()
         line = {"schema": SCHEMA, **benchmark(spec.benchmark).run(spec, watcher)}
@@ -38,6 +40,16 @@ def run_one(spec: RunSpec, watcher: Watcher | None = None) -> Line:
         line["peak_memory_mb"] = peak_memory_mb()
         write_atomically(finished, json.dumps(line).encode())
     return line
+
+
+def members_of(spec: RunSpec) -> list[RunSpec]:
+    """The runs that a run needs first: an ensemble, those of its variant."""
+    if "of" not in spec.source:
+        return []
+    root = Path(spec.directory).parents[3]
+    variant, seeds = spec.source["of"], spec.source["seeds"]
+    members = specs_of(load_preset(spec.table), root, [spec.task], seeds, [variant])
+    return [replace(member, data_root=spec.data_root) for member in members]
 
 
 def is_outdated(spec: RunSpec) -> bool:

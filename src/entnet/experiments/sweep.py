@@ -15,12 +15,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from entnet.errors import EntNetError
-from entnet.experiments.choice import choose, solved
 from entnet.experiments.cost import SENTENCES_A_SECOND, run_cost
 from entnet.experiments.results import add_result, drop_results, line_key, read_results
-from entnet.experiments.running import Line, is_busy, is_outdated
-from entnet.experiments.spec import RunSpec, TaskName
+from entnet.experiments.running import is_busy, is_outdated
+from entnet.experiments.selection import choose, solved
 from entnet.experiments.workers import Ended, Workers
+from entnet.tasks.spec import Result, RunSpec, TaskName
 
 POLL_SECONDS = 0.25
 
@@ -67,7 +67,7 @@ class Sweep:
     waiting: list[RunSpec] = field(default_factory=list, init=False)
     running: dict[str, Standing] = field(default_factory=dict, init=False)
     """By run directory."""
-    lines: list[Line] = field(default_factory=list, init=False)
+    lines: list[Result] = field(default_factory=list, init=False)
     failed: list[Ended] = field(default_factory=list, init=False)
     skips: int = field(default=0, init=False)
     work_done: float = field(default=0.0, init=False)
@@ -194,7 +194,7 @@ class Sweep:
         self._settle_groups()
 
     @property
-    def own_lines(self) -> list[Line]:
+    def own_lines(self) -> list[Result]:
         """Results of the variants and tasks of this sweep; the file may have others."""
         own = {(spec.task, spec.variant) for spec in self.specs}
         return [line for line in self.lines if (line["task"], line["variant"]) in own]

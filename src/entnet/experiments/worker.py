@@ -12,9 +12,9 @@ import sys
 import threading
 
 from entnet.errors import EntNetError
-from entnet.experiments.locks import BusyError
 from entnet.experiments.running import run_one
-from entnet.experiments.spec import RunSpec
+from entnet.locks import BusyError
+from entnet.tasks.spec import RunSpec
 
 FAILED, BUSY = 3, 4
 """Exit status of a run that cannot be done and would fail again, and of one that another process is at."""

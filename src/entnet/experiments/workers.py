@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from entnet.experiments.running import Line
-from entnet.experiments.spec import RunSpec
 from entnet.experiments.worker import BUSY
+from entnet.tasks.spec import Result, RunSpec
 
 LOG = "worker.log"
 
@@ -22,7 +21,7 @@ class Ended:
     """A run that is no longer worked on: with a result, or with what went wrong."""
 
     spec: RunSpec
-    line: Line | None
+    line: Result | None
     problem: str = ""
     busy: bool = False
     """Another process is at the run: nothing went wrong, but it is to be tried again later."""

@@ -8,12 +8,12 @@ from pathlib import Path
 from statistics import fmean
 
 from entnet.data.babi import TASK_NAMES
-from entnet.experiments.choice import solved
-from entnet.experiments.paper import FAILED_ABOVE
-from entnet.experiments.running import Line
+from entnet.experiments.selection import solved
 from entnet.report.charts import curve_chart, error_chart, save_chart
 from entnet.report.figures import TableFigures, TaskFigures, deviation, errors_by_variant
 from entnet.report.markdown import Page, emphasised, markdown_table, number, spread
+from entnet.report.published import FAILED_ABOVE
+from entnet.tasks.spec import Result
 
 
 def babi_page(table: TableFigures) -> Page:
@@ -69,7 +69,7 @@ def _runs_page(table: TableFigures) -> str:
     return "\n".join(parts)
 
 
-def _run_table(lines: Sequence[Line], trials: Sequence[Line]) -> str:
+def _run_table(lines: Sequence[Result], trials: Sequence[Result]) -> str:
     head = ["task", "variant", "seed", "epochs", "best epoch"]
     head += ["validation", "test", "test, last epoch", "minutes", ""]
     rows = [
@@ -90,7 +90,7 @@ def _run_table(lines: Sequence[Line], trials: Sequence[Line]) -> str:
     return markdown_table(head, rows, left=2)
 
 
-def _count(lines: Sequence[Line], what: str) -> str:
+def _count(lines: Sequence[Result], what: str) -> str:
     return f"{len(lines)} {what}{'' if len(lines) == 1 else 's'}"
 
 
@@ -224,7 +224,7 @@ def runs_of(table: TableFigures) -> str:
     return str(done) if done >= planned else f"{done} of {planned}"
 
 
-def variant_table(tasks: Iterable[int], lines: Sequence[Line]) -> str:
+def variant_table(tasks: Iterable[int], lines: Sequence[Result]) -> str:
     """Mean ± deviation over the runs of each variant."""
     means = errors_by_variant(lines)
     rows = [

@@ -11,8 +11,7 @@ from typing import Any
 
 from entnet.experiments.results import read_results, results_path
 from entnet.report.markdown import Page, markdown_table, spread
-
-Line = dict[str, Any]
+from entnet.tasks.spec import Result
 
 TABLES = {"babilong": "one network per task", "babilong-joint": "one network for tasks 1 to 10"}
 
@@ -58,10 +57,10 @@ def length_name(words: int) -> str:
     return str(words)
 
 
-def details(results: Path, table: str) -> dict[int, dict[int, Line]]:
+def details(results: Path, table: str) -> dict[int, dict[int, Result]]:
     """By task and words of books: mean accuracy over the seeds in percent, its deviation, and what
     opened gates."""
-    found: dict[int, dict[int, list[Line]]] = {}
+    found: dict[int, dict[int, list[Result]]] = {}
     for line in read_results(results_path(results, table)):
         if "+" in line["variant"]:
             continue
@@ -74,7 +73,7 @@ def details(results: Path, table: str) -> dict[int, dict[int, Line]]:
     }
 
 
-def _mean(cells: list[Line]) -> Line:
+def _mean(cells: list[Result]) -> Result:
     right = [100 - float(cell["test_error"]) for cell in cells]
     read = sum(int(cell["words"]) for cell in cells)
     opened = sum(float(cell["opened_per_million"]) * int(cell["words"]) / 1e6 for cell in cells)
@@ -132,11 +131,11 @@ def _body(results: Path) -> str:
     return INTRODUCTION + "\n".join(parts) + "\n" + _published()
 
 
-def _row(cells: Mapping[int, Line], lengths: Iterable[int]) -> list[str]:
+def _row(cells: Mapping[int, Result], lengths: Iterable[int]) -> list[str]:
     return [_cell(cells[words]) if words in cells else "–" for words in lengths]
 
 
-def _cell(cell: Line) -> str:
+def _cell(cell: Result) -> str:
     return spread(cell["accuracy"], cell["sd"] if cell["seeds"] > 1 else None)
 
 

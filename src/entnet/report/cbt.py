@@ -16,10 +16,9 @@ from entnet.data.cbt.format import Kind
 from entnet.data.cbt.stats import COUNTS, read_stats, stats_markdown
 from entnet.errors import EntNetError
 from entnet.experiments.results import read_results, results_path
-from entnet.experiments.tasks.cbt import TABLE, TABLE_KINDS, Part, accuracy_of
 from entnet.report.markdown import Page, markdown_table
-
-Line = dict[str, Any]
+from entnet.tasks.cbt import TABLE, TABLE_KINDS, Part, accuracy_of
+from entnet.tasks.spec import Result
 
 TITLE = "The Children's Book Test (Table 4)"
 COUNTS_TITLE = "The Children's Book Test: rebuilt and official questions"
@@ -81,7 +80,7 @@ COLUMNS: dict[str, str] = {"NE": "NE", "NE_rebuilt": "rebuilt NE", "CN": "CN"}
 official ones at hand, unless a user has them."""
 
 
-def columns_of(line: Line) -> dict[str, Part]:
+def columns_of(line: Result) -> dict[str, Part]:
     """The columns that a run has a figure in, and which of its errors that is."""
     kind = line["task"]
     if kind == "NE" and line["questions"] == "rebuilt":
@@ -91,10 +90,10 @@ def columns_of(line: Line) -> dict[str, Part]:
     return {kind: "test"}
 
 
-def details(results: Path = Path("results")) -> dict[str, dict[str, Line]]:
+def details(results: Path = Path("results")) -> dict[str, dict[str, Result]]:
     """Every figure of the table: the run chosen on validation, its interval, all seeds, the paper's."""
     lines = [line for line in read_results(results_path(results, TABLE)) if line["table"] == TABLE]
-    found: dict[str, dict[str, Line]] = {}
+    found: dict[str, dict[str, Result]] = {}
     for name in SYSTEMS:
         for column in COLUMNS:
             mine = [
@@ -152,7 +151,7 @@ def pages(results: Path = Path("results")) -> list[Page]:
     return made
 
 
-def _body(found: dict[str, dict[str, Line]]) -> str:
+def _body(found: dict[str, dict[str, Result]]) -> str:
     """The table beside the published figures."""
     rows = [
         f"`entnet reproduce {TABLE}`",
@@ -174,7 +173,7 @@ def _body(found: dict[str, dict[str, Line]]) -> str:
     return "\n".join(rows) + "\n"
 
 
-def _runs(results: Path, found: dict[str, dict[str, Line]]) -> str:
+def _runs(results: Path, found: dict[str, dict[str, Result]]) -> str:
     """How long networks were trained, every run, and the settings that were tried."""
     parts = []
     if read := _epochs(found):
@@ -217,11 +216,11 @@ def render_trials(results: Path) -> str:
     return "\n".join(rows) + "\n"
 
 
-def _trial_order(line: Line) -> tuple[str, str, float]:
+def _trial_order(line: Result) -> tuple[str, str, float]:
     return _system(line)[0], line["task"], -accuracy_of(line, "valid")
 
 
-def _system(line: Line) -> tuple[str, str]:
+def _system(line: Result) -> tuple[str, str]:
     """A trial's system, and what was changed in it."""
     name, _, changes = line["variant"].partition("+")
     return name, changes
@@ -249,12 +248,12 @@ def summary_rows(results: Path = Path("results")) -> list[list[str]]:
     return rows
 
 
-def _titled(column: str, cell: Line) -> str:
+def _titled(column: str, cell: Result) -> str:
     rebuilt = column == "CN" and cell["questions"] == "rebuilt"
     return ("rebuilt " if rebuilt else "") + COLUMNS[column]
 
 
-def _told(found: dict[str, dict[str, Line]]) -> str:
+def _told(found: dict[str, dict[str, Result]]) -> str:
     """What a reader must know of the questions."""
     if not _is_rebuilt(found):
         return ""
@@ -265,7 +264,7 @@ def _told(found: dict[str, dict[str, Line]]) -> str:
     )
 
 
-def _epochs(found: dict[str, dict[str, Line]]) -> str:
+def _epochs(found: dict[str, dict[str, Result]]) -> str:
     """How long each network was trained; some only briefly, which a reader should know."""
     parts = []
     for name, kinds in found.items():
@@ -275,7 +274,7 @@ def _epochs(found: dict[str, dict[str, Line]]) -> str:
     return "; ".join(parts)
 
 
-def _is_rebuilt(found: dict[str, dict[str, Line]], column: str | None = None) -> bool:
+def _is_rebuilt(found: dict[str, dict[str, Result]], column: str | None = None) -> bool:
     """Whether a figure (of this column) is on questions that our builder made."""
     return any(
         cell["questions"] == "rebuilt"
@@ -285,7 +284,7 @@ def _is_rebuilt(found: dict[str, dict[str, Line]], column: str | None = None) ->
     )
 
 
-def _cells(cells: dict[str, Line], name: str) -> str:
+def _cells(cells: dict[str, Result], name: str) -> str:
     official, rebuilt, nouns = (
         _cell(cells[column]) if column in cells else "–" for column in COLUMNS
     )
@@ -294,7 +293,7 @@ def _cells(cells: dict[str, Line], name: str) -> str:
     return " | ".join([official, entities, rebuilt, nouns, common])
 
 
-def _cell(cell: Line) -> str:
+def _cell(cell: Result) -> str:
     text = f"**{_share(cell['accuracy'])}** ± {_share(cell['interval'])}"
     if cell["seeds"] > 1:
         text += f" ({_share(cell['mean'])} ± {_share(cell['sd'])}, {cell['seeds']} seeds)"

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from entnet.errors import EntNetError
-from entnet.experiments.spec import task_label
 from entnet.report.figures import TableFigures
+from entnet.tasks.spec import task_label
 
 OURS, THEIRS, FAINT = "#1b7f5c", "#b9b4a7", "#9fb8ae"
 

@@ -9,11 +9,11 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
-from entnet.experiments.choice import Select, choose
-from entnet.experiments.paper import FAILED_ABOVE, PaperColumn, paper_column, paper_columns
 from entnet.experiments.preset import Preset, load_preset
 from entnet.experiments.results import read_results, results_path
-from entnet.experiments.running import Line
+from entnet.experiments.selection import Select, choose
+from entnet.report.published import FAILED_ABOVE, PaperColumn, paper_column, paper_columns
+from entnet.tasks.spec import Result
 
 TABLES = (
     *("auto-10k", "table2", "auto-1k", "1k", "auto-joint", "joint", "bow", "tied"),
@@ -37,7 +37,7 @@ class TaskFigures:
     planned: int
     """Runs that the table is to rest on; fewer where some are still to be done."""
     paper: float
-    chosen: Line
+    chosen: Result
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,8 @@ class TableFigures:
     """What runs it."""
     preset: Preset
     tasks: dict[int, TaskFigures]
-    lines: list[Line]
-    trials: list[Line]
+    lines: list[Result]
+    trials: list[Result]
     """Runs of the preset's variants that no figure of this table counts."""
     left_out: int
     """Lines of variants that the preset does not have any more."""
@@ -212,7 +212,7 @@ def table_figures(preset: Preset, results: Path, search: bool = False) -> TableF
     )
 
 
-def in_table(preset: Preset, line: Line) -> bool:
+def in_table(preset: Preset, line: Result) -> bool:
     """Whether the table rests on this run: `entnet reproduce` would do it again."""
     for variant in preset.variants:
         if variant.name == line["variant"]:
@@ -234,7 +234,7 @@ def planned_runs(preset: Preset) -> dict[int, int]:
 
 
 def _single_tasks(
-    lines: Sequence[Line], paper: PaperColumn, planned: dict[int, int]
+    lines: Sequence[Result], paper: PaperColumn, planned: dict[int, int]
 ) -> dict[int, TaskFigures]:
     tasks = {}
     for number in sorted({line["task"] for line in lines}):
@@ -255,7 +255,7 @@ def _single_tasks(
 
 
 def _joint_tasks(
-    lines: Sequence[Line], paper: PaperColumn, planned: dict[int, int]
+    lines: Sequence[Result], paper: PaperColumn, planned: dict[int, int]
 ) -> dict[int, TaskFigures]:
     """One seed is chosen for all tasks together."""
     if not lines:
@@ -277,12 +277,12 @@ def _joint_tasks(
     return tasks
 
 
-def joint_errors(line: Line, select: Select = "best") -> dict[int, float]:
+def joint_errors(line: Result, select: Select = "best") -> dict[int, float]:
     """A jointly trained network's test error on each task."""
     return {int(task): scores[select]["test_error"] for task, scores in line["tasks"].items()}
 
 
-def errors_by_variant(lines: Sequence[Line]) -> dict[str, dict[int, list[float]]]:
+def errors_by_variant(lines: Sequence[Result]) -> dict[str, dict[int, list[float]]]:
     """Test errors of every run by variant and task."""
     means: dict[str, dict[int, list[float]]] = {}
     for line in lines:

@@ -11,8 +11,7 @@ from typing import Any
 from entnet.errors import EntNetError
 from entnet.experiments.results import read_results, results_path
 from entnet.report.markdown import Page, markdown_table, number, spread
-
-Line = dict[str, Any]
+from entnet.tasks.spec import Result
 
 KINDS = ("entnet", "lstm", "memn2n")
 LENGTHS = (10, 20, 40)
@@ -30,12 +29,12 @@ TITLE_1B = "The world model on longer stories than in training (Table 1b)"
 TITLES = {"entnet": "EntNet", "lstm": "LSTM", "memn2n": "MemN2N"}
 
 
-def error_at(line: Line, length: int, part: str = "test") -> float:
+def error_at(line: Result, length: int, part: str = "test") -> float:
     """The share of questions on stories of a length that a run's network got wrong."""
     return round(float(line["best"]["cells"][str(length)][f"{part}_error"]) / 100, 8)
 
 
-def validation(line: Line) -> float:
+def validation(line: Result) -> float:
     """What runs are chosen by: the error on validation stories of the length that was trained on.
 
     For Table 1b, which asks how far it generalises, the mean over the lengths 20 to 80.
@@ -44,12 +43,12 @@ def validation(line: Line) -> float:
     return statistics.fmean(error_at(line, length, "valid") for length in lengths)
 
 
-def rate_of(line: Line) -> float:
+def rate_of(line: Result) -> float:
     """A run's learning rate, which its variant is named by: ``entnet-lr-0.01``."""
     return float(line["variant"].partition("-lr-")[2])
 
 
-def _cell(lines: Sequence[Line], length: int, paper: float | None) -> Line:
+def _cell(lines: Sequence[Result], length: int, paper: float | None) -> Result:
     """A figure of a table: the chosen run, and mean and deviation over the seeds at its rate.
 
     Under "rates" the error of the first seed at each rate that it tried.
@@ -71,9 +70,9 @@ def _cell(lines: Sequence[Line], length: int, paper: float | None) -> Line:
     }
 
 
-def details(results: Path = Path("results")) -> dict[str, dict[str, dict[str, Line]]]:
+def details(results: Path = Path("results")) -> dict[str, dict[str, dict[str, Result]]]:
     """Every figure of both tables with its mean, deviation, seeds, rate and the paper's figure."""
-    table1a: dict[str, dict[str, Line]] = {}
+    table1a: dict[str, dict[str, Result]] = {}
     for kind in KINDS:
         for length in LENGTHS:
             lines = [
@@ -138,7 +137,7 @@ def summary_rows(results: Path = Path("results")) -> list[list[str]]:
     return rows
 
 
-def _errors(cells: Iterable[Line]) -> tuple[str, str, str]:
+def _errors(cells: Iterable[Result]) -> tuple[str, str, str]:
     """Mean ± deviation, the chosen run's and the paper's error in percent."""
     cells = list(cells)
     return (
@@ -151,7 +150,7 @@ def _errors(cells: Iterable[Line]) -> tuple[str, str, str]:
     )
 
 
-def _markdown_1a(kinds: dict[str, dict[str, Line]]) -> str:
+def _markdown_1a(kinds: dict[str, dict[str, Result]]) -> str:
     cells = [
         (TITLES[kind], length, cell)
         for kind, by_length in kinds.items()
@@ -172,7 +171,7 @@ def _markdown_1a(kinds: dict[str, dict[str, Line]]) -> str:
     )
 
 
-def _markdown_1b(kinds: dict[str, dict[str, Line]]) -> str:
+def _markdown_1b(kinds: dict[str, dict[str, Result]]) -> str:
     rows = [
         [
             *(length, "–" if cell["paper"] is None else f"{cell['paper']:g}"),
@@ -187,7 +186,9 @@ def _markdown_1b(kinds: dict[str, dict[str, Line]]) -> str:
     )
 
 
-def _runs(table: str, lines: Sequence[Line], found: dict[str, dict[str, dict[str, Line]]]) -> str:
+def _runs(
+    table: str, lines: Sequence[Result], found: dict[str, dict[str, dict[str, Result]]]
+) -> str:
     """The first seed at every learning rate, and every run."""
     parts = []
     cells = [
@@ -227,7 +228,7 @@ def _error(error: float | None) -> str:
     return "–" if error is None else f"{error:.4f}"
 
 
-def _spread(cell: Line) -> str:
+def _spread(cell: Result) -> str:
     return f"{cell['mean']:.4f} ± {cell['sd']:.4f}"
 
 
@@ -261,6 +262,6 @@ def plot_generalisation(path: Path, results: Path = Path("results")) -> None:
     figure.savefig(path)
 
 
-def _curve(line: Line) -> tuple[list[int], list[float]]:
+def _curve(line: Result) -> tuple[list[int], list[float]]:
     lengths = [int(length) for length in line["best"]["cells"]]
     return lengths, [error_at(line, length) for length in lengths]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from entnet.experiments.paper import later_means
 from entnet.report.babi import best_mean, mean_over_seeds, runs_of, summary_table
 from entnet.report.figures import TableFigures
 from entnet.report.markdown import Page, markdown_table
+from entnet.report.published import later_means
 
 HEADER = """\
 # Results

@@ -9,12 +9,11 @@ from typing import Any
 
 from entnet.experiments.results import read_results, results_path
 from entnet.report.markdown import Page, markdown_table
-
-Line = dict[str, Any]
+from entnet.tasks.spec import Result
 
 TABLE = "propara"
 SYSTEMS = {"entnet": "EntNet", "lstm": "LSTM", "qrn": "QRN", "ours": "ours"}
-FIGURES: dict[str, Callable[[Line], float]] = {
+FIGURES: dict[str, Callable[[Result], float]] = {
     "precision": lambda scores: float(scores["document"]["precision"]),
     "recall": lambda scores: float(scores["document"]["recall"]),
     "f1": lambda scores: float(scores["document"]["f1"]),
@@ -34,9 +33,9 @@ PUBLISHED: dict[str, tuple[str, str, str, str]] = {
 """Precision, recall and F1 by document and the macro mean by sentence, in percent, as papers print them."""
 
 
-def details(results: Path = Path("results")) -> dict[str, Line]:
+def details(results: Path = Path("results")) -> dict[str, Result]:
     """For each system its seeds, and mean and deviation of every figure on test and development."""
-    found: dict[str, Line] = {}
+    found: dict[str, Result] = {}
     for system in SYSTEMS:
         lines = [
             line

@@ -7,7 +7,7 @@ says how.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar, cast
 
@@ -16,20 +16,18 @@ import torch
 
 from entnet.config import Config, TrainConfig
 from entnet.data.cbt.format import Kind
-from entnet.experiments.locks import sole_use
-from entnet.experiments.spec import RunSpec
-from entnet.experiments.tasks.cbt_data import CbtData
-from entnet.experiments.tasks.language import LanguageOptions, language_trainer
-from entnet.experiments.tasks.windows import WindowData, WindowOptions, window_trainer
+from entnet.locks import sole_use
 from entnet.models.base import StoryModel, model_class
 from entnet.models.baselines.frequency import ContextFrequency, CorpusFrequency, WordDistance
 from entnet.models.baselines.language import NGramScorer
 from entnet.models.baselines.lstm_language import LanguageConfig, LanguageModel, LanguageScorer
 from entnet.models.readers.reader import WindowScorer
 from entnet.models.readers.scorer import Floats, Scorer, accuracy, answers_of
+from entnet.tasks.cbt_data import CbtData
+from entnet.tasks.language import LanguageOptions, language_trainer
+from entnet.tasks.spec import Result, RunSpec
+from entnet.tasks.windows import WindowData, WindowOptions, window_trainer
 from entnet.training.trainer import Watcher
-
-Line = dict[str, Any]
 
 TABLE = "table4"
 TABLE_KINDS: tuple[Kind, ...] = ("NE", "CN")
@@ -38,12 +36,12 @@ TABLE_KINDS: tuple[Kind, ...] = ("NE", "CN")
 Part = Literal["valid", "test", "rebuilt_valid", "rebuilt_test"]
 
 
-def accuracy_of(line: Line, part: Part = "test") -> float:
+def accuracy_of(line: Result, part: Part = "test") -> float:
     """The share of questions that a run's network got right."""
     return round(1 - float(line["best"][f"{part}_error"]) / 100, 8)
 
 
-def run(spec: RunSpec, watcher: Watcher | None) -> Line:
+def run(spec: RunSpec, watcher: Watcher | None) -> Result:
     data = CbtData.find(cast("Kind", spec.task), spec.data_root)
     if spec.kind in COUNTING:
         scorer, about = COUNTING[spec.kind](data)
@@ -61,13 +59,13 @@ def settings(kind: str) -> list[type[Config]]:
     return [model_class(kind).config_class, TrainConfig, WindowOptions]
 
 
-def _about(spec: RunSpec) -> Line:
+def _about(spec: RunSpec) -> Result:
     return {**spec.about(), "seed": spec.seed, "kind": spec.kind}
 
 
-def _scored(scorer: Scorer, data: CbtData) -> Line:
+def _scored(scorer: Scorer, data: CbtData) -> Result:
     """Errors of a system, in percent, in the places of a trained network's."""
-    errors: Line = {}
+    errors: Result = {}
     for name, asked in {"valid": data.valid, "test": data.test, **data.beside}.items():
         right = accuracy(scorer.scores(asked), answers_of(asked))
         errors |= {f"{name}_error": round(100 * (1 - right), 4), f"{name}_questions": len(asked)}
@@ -77,15 +75,15 @@ def _scored(scorer: Scorer, data: CbtData) -> Line:
 # Systems that count.
 
 
-def _corpus(data: CbtData) -> tuple[Scorer, Line]:
+def _corpus(data: CbtData) -> tuple[Scorer, Result]:
     return CorpusFrequency(data.sentences), {}
 
 
-def _context(data: CbtData) -> tuple[Scorer, Line]:
+def _context(data: CbtData) -> tuple[Scorer, Result]:
     return ContextFrequency(), {}
 
 
-def _distance(data: CbtData) -> tuple[Scorer, Line]:
+def _distance(data: CbtData) -> tuple[Scorer, Result]:
     made = [
         WordDistance(reach=reach, frequency_weight=w) for reach in (2, 5) for w in (0.5, 1.0, 2.0)
     ]
@@ -93,11 +91,11 @@ def _distance(data: CbtData) -> tuple[Scorer, Line]:
     return best, {"reach": best.reach, "frequency_weight": best.frequency_weight}
 
 
-def _ngrams(data: CbtData) -> tuple[Scorer, Line]:
+def _ngrams(data: CbtData) -> tuple[Scorer, Result]:
     return NGramScorer(data.kneser_ney), {"order": data.kneser_ney.order}
 
 
-def _ngrams_with_cache(data: CbtData) -> tuple[Scorer, Line]:
+def _ngrams_with_cache(data: CbtData) -> tuple[Scorer, Result]:
     model = data.kneser_ney
     best = _choose([NGramScorer(model, weight) for weight in (0.02, 0.05, 0.1, 0.2, 0.3)], data)
     return best, {"order": model.order, "cache_weight": best.cache_weight}
@@ -112,7 +110,7 @@ def _choose(made: Sequence[Chosen], data: CbtData) -> Chosen:
     return max(made, key=lambda scorer: accuracy(scorer.scores(data.valid), answers))
 
 
-COUNTING: dict[str, Callable[[CbtData], tuple[Scorer, Line]]] = {
+COUNTING: dict[str, Callable[[CbtData], tuple[Scorer, Result]]] = {
     "corpus-frequency": _corpus,
     "context-frequency": _context,
     "word-distance": _distance,
@@ -124,7 +122,7 @@ COUNTING: dict[str, Callable[[CbtData], tuple[Scorer, Line]]] = {
 # Networks.
 
 
-def _windows(spec: RunSpec, data: CbtData, watcher: Watcher | None) -> Line:
+def _windows(spec: RunSpec, data: CbtData, watcher: Watcher | None) -> Result:
     config = TrainConfig.from_dict({**spec.train, "seed": spec.seed})
     options = WindowOptions.from_dict(spec.source)
     trainer = window_trainer(
@@ -143,7 +141,7 @@ def _windows(spec: RunSpec, data: CbtData, watcher: Watcher | None) -> Line:
     return {**line, "passes": round(options.passes(len(data.train), line["epochs"]), 2)}
 
 
-def _language(spec: RunSpec, data: CbtData, watcher: Watcher | None) -> Line:
+def _language(spec: RunSpec, data: CbtData, watcher: Watcher | None) -> Result:
     """One model of the books' text serves all kinds of question, so it has a directory of its own."""
     config = TrainConfig.from_dict({**spec.train, "seed": spec.seed})
     options = LanguageOptions.from_dict(spec.source)
@@ -181,22 +179,14 @@ class _Ensemble:
         return ensemble([member.scores(questions) for member in self.members])
 
 
-def _ensemble(spec: RunSpec, data: CbtData, watcher: Watcher | None) -> Line:
-    """The networks of several seeds of a variant; those that are not there yet are trained first."""
-    from entnet.experiments.preset import load_preset
-    from entnet.experiments.running import run_one
-    from entnet.experiments.spec import specs_of
-
-    root = Path(spec.directory).parents[3]
-    members = specs_of(
-        load_preset(spec.table), root, [spec.task], spec.source["seeds"], [spec.source["of"]]
-    )
-    networks = []
-    for member in members:
-        run_one(replace(member, data_root=spec.data_root), watcher)
-        networks.append(WindowScorer(StoryModel.from_pretrained(Path(member.directory) / "model")))
-    about = {"members": [member.seed for member in members]}
-    return {**_about(spec), **about, **_scored(_Ensemble(networks), data)}
+def _ensemble(spec: RunSpec, data: CbtData, watcher: Watcher | None) -> Result:
+    """The networks of several seeds of a variant, which lie beside this run."""
+    variant, seeds = spec.source["of"], list(spec.source["seeds"])
+    beside = Path(spec.directory).parents[1] / variant
+    networks = [
+        WindowScorer(StoryModel.from_pretrained(beside / f"seed{seed}" / "model")) for seed in seeds
+    ]
+    return {**_about(spec), "members": seeds, **_scored(_Ensemble(networks), data)}
 
 
 _RUNS = {LanguageConfig.kind: _language, "ensemble": _ensemble}

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-import json
-import shutil
 from pathlib import Path
 from typing import Any
 
+from entnet.data.splits import task_stories
 from entnet.errors import EntNetError
-from entnet.experiments.packing import FILES, Card
+from entnet.experiments.plan import specs_of
 from entnet.experiments.preset import load_preset
 from entnet.experiments.results import read_results, results_path
-from entnet.experiments.spec import specs_of
-from entnet.experiments.task_data import task_stories
-from entnet.experiments.tasks.babilong import LongOptions, long_scores
-from entnet.files import write_atomically
-from entnet.models.base import StoryModel, pretrained_root
-from entnet.models.card import CARD
+from entnet.models.base import StoryModel
 from entnet.models.entnet import EntNet
+from entnet.release.card import Card, put, require_network
+from entnet.tasks.babilong import LongOptions, long_scores
 
 NAME, TABLE = "long", "babilong-joint"
 WORDS = 1_000_000
 """The card's errors are those of documents of this length."""
 
 
-def pack_long(
+def release_long(
     results: Path, runs: Path, data: Path | None = None, root: Path | None = None
 ) -> Card | None:
     """Ship it; None if there is no finished run. It must give the errors that the results say."""
@@ -38,29 +34,22 @@ def pack_long(
         load_preset(TABLE), runs, seeds=[line["seed"]], variants=[line["variant"]], data_root=data
     )
     source = Path(spec.directory) / "model"
-    if not (source / "config.json").is_file():
-        raise EntNetError(f"{NAME}: {source} holds no network; run seed {line['seed']} again")
+    require_network(NAME, source, f"{TABLE} {line['variant']} seed {line['seed']}")
     network = StoryModel.from_pretrained(source)
     assert isinstance(network, EntNet)
     options = LongOptions.from_dict({**spec.source, "test_words": [0], "test_samples": [200]})
     parts = {int(task): task_stories(spec.data, int(task), 0.1, data) for task in spec.tasks}
     _check(line, long_scores(network, parts, options, spec))
-    target = (root or pretrained_root()) / NAME
-    target.mkdir(parents=True, exist_ok=True)
-    for name in FILES:
-        shutil.copyfile(source / name, target / name)
-    card = _card(line, network)
-    write_atomically(target / CARD, json.dumps(card.to_dict(), indent=1).encode())
-    return card
+    return put(_card(line, network), source, root)
 
 
 def _check(line: dict[str, Any], got: dict[str, dict[str, Any]]) -> None:
     """On some of the questions, the network must be about as good as the results say on all of them."""
     for task, cells in got.items():
-        told, found = line["tasks"][task]["0"]["test_error"], cells["0"]["test_error"]
-        if abs(told - found) > 5:
+        recorded, found = line["tasks"][task]["0"]["test_error"], cells["0"]["test_error"]
+        if abs(recorded - found) > 5:
             raise EntNetError(
-                f"{NAME}: the run's network has {found}% error on task {task}, the results say {told}%"
+                f"{NAME}: the run's network has {found}% error on task {task}, the results say {recorded}%"
             )
 
 

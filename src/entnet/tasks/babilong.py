@@ -14,22 +14,20 @@ import torch
 from entnet.config import Config, EntNetConfig, TrainConfig
 from entnet.data.long import Background, Part, Sample, book_files, book_text, samples_of, stretches
 from entnet.data.sources import data_root
+from entnet.data.splits import TaskStories, joint_stories, task_stories
 from entnet.data.story import Corpus, Story, longest_sentence, story_words
 from entnet.errors import EntNetError
-from entnet.experiments.spec import JOINT, RunSpec
-from entnet.experiments.task_data import TaskStories, joint_stories, task_stories
 from entnet.models.base import StoryModel
 from entnet.models.compiled import compile_network
 from entnet.models.entnet import EntNet
 from entnet.ops.running import RunningText
 from entnet.ops.streaming import Stream
+from entnet.tasks.spec import JOINT, Result, RunSpec
 from entnet.text import UNKNOWN_WORD, Vocab, answer_token, tokenise
 from entnet.training.engine import Engine, choose_engine
 from entnet.training.hidden import HiddenSource, HidingOptions, Rows, hide, stretches_of
 from entnet.training.schedule import ScheduledTask
 from entnet.training.trainer import Trainer, TrainingScore, ValidationScore, Watcher
-
-Line = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -182,7 +180,7 @@ def settings(kind: str) -> list[type[Config]]:
     return [EntNetConfig, TrainConfig, LongOptions]
 
 
-def run(spec: RunSpec, watcher: Watcher | None) -> Line:
+def run(spec: RunSpec, watcher: Watcher | None) -> Result:
     config = TrainConfig.from_dict({**spec.train, "seed": spec.seed})
     options = LongOptions.from_dict(spec.source)
     parts = {

@@ -23,8 +23,8 @@ from entnet.data.gridworld import (
     grid_batch,
     grid_stream,
 )
-from entnet.experiments.spec import RunSpec
 from entnet.models import StoryModel, model_class
+from entnet.tasks.spec import RunSpec
 from entnet.training.engine import Engine, choose_engine
 from entnet.training.schedule import ScheduledTask
 from entnet.training.trainer import Epoch, Trainer, TrainingScore, ValidationScore, Watcher

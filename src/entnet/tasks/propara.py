@@ -24,14 +24,13 @@ from entnet.data.propara.sentence import sentence_score
 from entnet.data.propara.vectors import read_vectors
 from entnet.data.sources import data_root
 from entnet.errors import EntNetError
-from entnet.experiments.spec import RunSpec
 from entnet.models import model_class
 from entnet.models.processes.base import ProcessModel
+from entnet.tasks.spec import Result, RunSpec
 from entnet.training.engine import TorchEngine
 from entnet.training.schedule import ScheduledTask
 from entnet.training.trainer import Epoch, Trainer, TrainingScore, ValidationScore, Watcher
 
-Line = dict[str, Any]
 PARTS = ("train", "dev", "test")
 
 
@@ -179,7 +178,7 @@ def propara_trainer(
     )
 
 
-def run(spec: RunSpec, watcher: Watcher | None) -> Line:
+def run(spec: RunSpec, watcher: Watcher | None) -> Result:
     config = TrainConfig.from_dict({**spec.train, "seed": spec.seed})
     options = ProparaOptions.from_dict(spec.source)
     wanted = PARTS if options.test else PARTS[:2]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,24 +9,22 @@ from typing import Any
 
 from entnet.data.cbt.format import KIND_NAMES, CbtQuestion, Kind
 from entnet.errors import EntNetError
-from entnet.experiments.packing import FILES, Card
+from entnet.experiments.plan import specs_of
 from entnet.experiments.preset import load_preset
 from entnet.experiments.results import read_results, results_path
-from entnet.experiments.spec import specs_of
-from entnet.experiments.tasks.cbt import TABLE, TABLE_KINDS, accuracy_of
-from entnet.experiments.tasks.cbt_data import CbtData
-from entnet.files import write_atomically
-from entnet.models.base import StoryModel, pretrained_root
-from entnet.models.card import CARD
+from entnet.models.base import StoryModel
 from entnet.models.readers.reader import WindowScorer, save_half
 from entnet.models.readers.scorer import accuracy, answers_of
+from entnet.release.card import Card, put, require_network
+from entnet.tasks.cbt import TABLE, TABLE_KINDS, accuracy_of
+from entnet.tasks.cbt_data import CbtData
 
 SHIPPED: dict[str, Kind] = {f"cbt-{kind.lower()}": kind for kind in TABLE_KINDS}
 """Names of the shipped networks, and the questions that they are for."""
 SYSTEM = "entnet-simple"
 
 
-def pack_cbt(
+def release_cbt(
     name: str, results: Path, runs: Path, data: Path | None = None, root: Path | None = None
 ) -> Card | None:
     """Ship the run that is best on validation; None if there is no finished run.
@@ -46,8 +43,7 @@ def pack_cbt(
     line = max(lines, key=lambda line: accuracy_of(line, "valid"))
     (spec,) = specs_of(load_preset(TABLE), runs, [kind], [line["seed"]], [SYSTEM])
     source = Path(spec.directory) / "model"
-    if not (source / "config.json").is_file():
-        raise EntNetError(f"{name}: {source} holds no network; run seed {line['seed']} again")
+    require_network(name, source, f"{TABLE} {SYSTEM} seed {line['seed']}")
     network = StoryModel.from_pretrained(source)
     questions = CbtData.find(kind, data)
     _check(name, network, line, questions)
@@ -55,11 +51,7 @@ def pack_cbt(
         save_half(network, Path(scratch))
         halved = StoryModel.from_pretrained(scratch)
         card = _card(name, kind, line, halved, questions)
-        target = (root or pretrained_root()) / name
-        for file in FILES:
-            write_atomically(target / file, (Path(scratch) / file).read_bytes())
-    write_atomically(target / CARD, json.dumps(card.to_dict(), indent=1).encode())
-    return card
+        return put(card, Path(scratch), root)
 
 
 def error_of(network: StoryModel, questions: Sequence[CbtQuestion]) -> float:
@@ -70,12 +62,12 @@ def error_of(network: StoryModel, questions: Sequence[CbtQuestion]) -> float:
 
 def _check(name: str, network: StoryModel, line: dict[str, Any], data: CbtData) -> None:
     got = error_of(network, data.test)
-    told = line["best"]["test_error"]
+    recorded = line["best"]["test_error"]
     # The compiled code and PyTorch add in another order, which may turn a question that is a tie.
-    if abs(got - told) > 100 / len(data.test) + 0.005:
+    if abs(got - recorded) > 100 / len(data.test) + 0.005:
         raise EntNetError(
             f"{name}: the run's network has {got:.2f}% error on the test questions, the results "
-            f"say {told:.2f}%"
+            f"say {recorded:.2f}%"
         )
 
 

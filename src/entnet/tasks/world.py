@@ -4,24 +4,29 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from entnet.binding import Kind
 from entnet.config import Config, TrainConfig
 from entnet.data.babi import read_babi
 from entnet.data.sources import require_babi
+from entnet.data.splits import TaskStories, joint_stories
 from entnet.data.story import Story, story_words
 from entnet.data.world import pools
 from entnet.data.world.mixture import mixture
-from entnet.experiments.preset import Options
-from entnet.experiments.spec import RunSpec
-from entnet.experiments.task_data import TaskStories, joint_stories
-from entnet.experiments.tasks import babi
-from entnet.experiments.world_card import KINDS
 from entnet.models.base import model_class
+from entnet.tasks import babi
+from entnet.tasks.spec import Options, Result, RunSpec
 from entnet.text import Vocab
 from entnet.training.trainer import Watcher
 
-Line = dict[str, Any]
+KINDS = tuple(
+    Kind(name, tuple(word.lower() for word in words))
+    for name, words in (
+        ("person", pools.PEOPLE),
+        ("thing", pools.THINGS),
+        ("place", pools.PLACES),
+    )
+)
 
 ENTITIES = tuple(word for kind in KINDS for word in kind.members)
 
@@ -39,7 +44,7 @@ def settings(kind: str) -> list[type[Config]]:
     return [model_class(kind).config_class, TrainConfig, WorldConfig]
 
 
-def run(spec: RunSpec, watcher: Watcher | None) -> Line:
+def run(spec: RunSpec, watcher: Watcher | None) -> Result:
     """Train on the mixture, choose on more of it, test on the official files."""
     config = TrainConfig.from_dict({**spec.train, "seed": spec.seed})
     made = WorldConfig.from_dict(spec.source)

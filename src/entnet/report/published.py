@@ -44,7 +44,7 @@ class PaperColumn:
 
 def paper_columns(table: str) -> list[PaperColumn]:
     """The columns of one of the paper's tables, in its order, or of the rivals' own papers."""
-    tables = {**_read("paper_figures.toml"), **_read("published_rivals.toml")}
+    tables = {**_read("paper.toml"), **_read("rivals.toml")}
     if table not in tables:
         raise EntNetError(f"the paper has no table {table!r}; it has {', '.join(tables)}")
     return [_column(name, values) for name, values in tables[table].items()]
@@ -62,12 +62,14 @@ def paper_column(table: str, name: str) -> PaperColumn:
 
 def later_means(preset: str) -> dict[str, float]:
     """Mean errors of later systems on a preset's data, as published."""
-    found: dict[str, float] = _read("later_work.toml").get(preset, {})
+    found: dict[str, float] = _read("later.toml").get(preset, {})
     return found
 
 
 def _read(name: str) -> dict[str, Any]:
-    return tomllib.loads((resources.files("entnet.experiments") / name).read_text("utf-8"))
+    return tomllib.loads(
+        (resources.files("entnet.report") / "literature" / name).read_text("utf-8")
+    )
 
 
 def _column(name: str, values: dict[str, Any]) -> PaperColumn:

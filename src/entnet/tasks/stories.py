@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from entnet.config import Config, TrainConfig
 from entnet.data.reading import read_stories
 from entnet.errors import EntNetError
-from entnet.experiments.spec import RunSpec
 from entnet.models.base import model_class
+from entnet.tasks.spec import Result, RunSpec
 from entnet.training.loop import Run
 from entnet.training.setup import prepare
 from entnet.training.trainer import Watcher
 
-Line = dict[str, Any]
 
-
-def run(spec: RunSpec, watcher: Watcher | None) -> Line:
+def run(spec: RunSpec, watcher: Watcher | None) -> Result:
     config = TrainConfig.from_dict({**spec.train, "seed": spec.seed})
     train, valid, test = (
         read_stories(Path(spec.source[part])) if spec.source.get(part) else None

@@ -8,11 +8,11 @@ from entnet.binding import Kind, Places, bind_story
 from entnet.config import TrainConfig
 from entnet.data.babi_tasks import TASKS, generate
 from entnet.data.story import Corpus, Story, longest_sentence
-from entnet.experiments.spec import JOINT
 from entnet.kinds import find_kinds
 from entnet.models.base import StoryModel
 from entnet.renaming import rename
 from entnet.symmetries import find_symmetries
+from entnet.tasks.spec import JOINT
 from entnet.training.engine import choose_engine
 from entnet.training.evaluate import score
 

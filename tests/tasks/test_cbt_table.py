@@ -18,18 +18,19 @@ from entnet.config import ConfigError, TrainConfig
 from entnet.data.cbt.format import cbt_file_name
 from entnet.data.cbt.windows import encode_training, encode_with
 from entnet.errors import EntNetError
+from entnet.experiments.plan import specs_of
 from entnet.experiments.preset import load_preset
 from entnet.experiments.results import read_results
 from entnet.experiments.running import run_one
-from entnet.experiments.spec import RunSpec, specs_of
-from entnet.experiments.tasks import cbt_data
-from entnet.experiments.tasks.cbt import COUNTING, ensemble
-from entnet.experiments.tasks.cbt_data import CbtData, find_questions
-from entnet.experiments.tasks.windows import WindowData, WindowOptions, window_trainer
 from entnet.models.base import StoryModel
 from entnet.models.readers.reader import WindowScorer
 from entnet.models.readers.scorer import accuracy, answers_of
 from entnet.report import cbt
+from entnet.tasks import cbt_data
+from entnet.tasks.cbt import COUNTING, ensemble
+from entnet.tasks.cbt_data import CbtData, find_questions
+from entnet.tasks.spec import RunSpec
+from entnet.tasks.windows import WindowData, WindowOptions, window_trainer
 from entnet.training.trainer import Trainer
 
 NETWORKS = {"entnet-simple", "entnet-general", "window-lstm", "memnn", "memnn-self"}

@@ -14,11 +14,10 @@ from entnet.cli import app
 from entnet.config import ConfigError, Prune, TrainConfig
 from entnet.data.gridworld import GridWorld
 from entnet.errors import EntNetError
-from entnet.experiments.choice import choose
+from entnet.experiments.plan import specs_of
 from entnet.experiments.preset import load_preset
 from entnet.experiments.results import add_result, read_results
-from entnet.experiments.spec import specs_of
-from entnet.experiments.tasks.gridworld import GridOptions, GridTask, grid_trainer
+from entnet.experiments.selection import choose
 from entnet.models import model_class
 from entnet.report.gridworld import (
     TEST_LENGTHS,
@@ -29,6 +28,7 @@ from entnet.report.gridworld import (
     plot_generalisation,
     validation,
 )
+from entnet.tasks.gridworld import GridOptions, GridTask, grid_trainer
 from entnet.training.engine import TorchEngine
 from entnet.training.trainer import Trainer
 

@@ -1,74 +1,27 @@
-"""The networks that come with the package: chosen runs, copied, each with a card that says what it is."""
+"""The bAbI networks that come with the package: selected runs, with cards."""
 
 from __future__ import annotations
 
-import json
-import shutil
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self
 
 from entnet.binding import Places
 from entnet.config import TrainConfig
 from entnet.data.babi import TASK_NAMES
+from entnet.data.splits import task_stories
 from entnet.errors import EntNetError
-from entnet.experiments.binding import confirmed_places, places_of
-from entnet.experiments.choice import choose, kept
 from entnet.experiments.preset import ALL_TASKS, load_preset
 from entnet.experiments.results import read_results, results_path
-from entnet.experiments.running import Line
-from entnet.experiments.spec import JOINT, task_label
-from entnet.experiments.task_data import task_stories
-from entnet.experiments.tasks.babi import error_percent
-from entnet.experiments.world_card import WORLD, world_places, world_temperature
-from entnet.files import write_atomically
+from entnet.experiments.selection import choose, kept
 from entnet.inspection.places import measure_places
-from entnet.models.base import StoryModel, list_pretrained, pretrained_root
-from entnet.models.card import CARD
+from entnet.models.base import StoryModel, pretrained_root
 from entnet.models.entnet import EntNet
-
-FILES = ("config.json", "vocab.json", "model.safetensors")
-
-
-@dataclass(frozen=True)
-class Card:
-    """Where a network comes from and how good it is. Errors in percent."""
-
-    name: str
-    title: str
-    task: int | str
-    """1 … 20, or 0 for all of them; NE or CN for the Children's Book Test."""
-    table: str
-    variant: str
-    seed: int
-    data: str
-    train_data: str
-    epoch: int
-    validation_error: float
-    test_error: float
-    """On all questions of the official test file; for a joint network, the mean over the tasks."""
-    test_questions: int
-    task_test_errors: dict[str, float]
-    """A joint network's error on each task."""
-    parameters: int
-    binding: dict[str, Any] | None = None
-    """Which words are of a kind, and where they stand: new words are bound by it."""
-    temperature: float = 1.0
-    """What scores are divided by, so that probabilities are calibrated."""
-    least_probability: float = 0.0
-    """Less probable answers count as not known."""
-
-    def about(self) -> dict[str, Any]:
-        """The card without what only programs read."""
-        return {name: value for name, value in self.to_dict().items() if name != "binding"}
-
-    @classmethod
-    def read(cls, path: Path) -> Self:
-        return cls(**json.loads(path.read_text(encoding="utf-8")))
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+from entnet.release.binding import confirmed_places, places_of
+from entnet.release.card import Card, put, require_network, write_card
+from entnet.release.world import WORLD, world_places, world_temperature
+from entnet.tasks.babi import error_percent
+from entnet.tasks.spec import JOINT, Result, task_label
 
 
 @dataclass(frozen=True)
@@ -106,7 +59,7 @@ def wanted() -> list[Wanted]:
     ]
 
 
-def candidates(want: Wanted, results: Path) -> list[Line]:
+def candidates(want: Wanted, results: Path) -> list[Result]:
     """Finished runs that could be shipped."""
     lines = []
     for table in want.tables:
@@ -117,7 +70,7 @@ def candidates(want: Wanted, results: Path) -> list[Line]:
     return lines
 
 
-def run_directory(runs: Path, line: Line) -> Path:
+def run_directory(runs: Path, line: Result) -> Path:
     """Where a run of a table lies."""
     place = Path(runs, line["table"], task_label(line["task"]))
     name = line["variant"]
@@ -127,44 +80,34 @@ def run_directory(runs: Path, line: Line) -> Path:
     return place / str(name) / f"seed{line['seed']}"
 
 
-def pack(
+def release(
     want: Wanted, results: Path, runs: Path, data_root: Path | None = None, root: Path | None = None
 ) -> Card | None:
-    """Ship the chosen run's network; None if there is no finished run. It is scored on the official test
+    """Ship the selected run's network; None if there is no finished run. It is scored on the official test
     file once more, and refused if that gives another error than the results say."""
     lines = candidates(want, results)
     if not lines:
         return None
     line = _best_slots(lines, runs, data_root) if want.by_places else choose(lines)
     source = run_directory(runs, line) / "model"
-    missing = [name for name in FILES if not (source / name).is_file()]
-    if missing:
-        raise EntNetError(
-            f"{want.name}: {source} lacks {', '.join(missing)}; the chosen run is "
-            f"{line['table']} {line['variant']} seed {line['seed']}, run it again"
-        )
+    require_network(want.name, source, f"{line['table']} {line['variant']} seed {line['seed']}")
     card = _card(want, line, source)
     _check(card, source, data_root)
-    target = (root or pretrained_root()) / want.name
-    target.mkdir(parents=True, exist_ok=True)
-    for name in FILES:
-        shutil.copyfile(source / name, target / name)
-    write_atomically(target / CARD, json.dumps(card.to_dict(), indent=1).encode())
-    return card
+    return put(card, source, root)
 
 
-def _best_slots(lines: Sequence[Line], runs: Path, data_root: Path | None) -> Line:
+def _best_slots(lines: Sequence[Result], runs: Path, data_root: Path | None) -> Result:
     """The run whose network has the most slots that name the right place, in validation stories."""
     valid = task_stories(lines[0]["data"], lines[0]["task"], 0.1, data_root).valid
 
-    def share(line: Line) -> float:
+    def share(line: Result) -> float:
         network = EntNet.from_pretrained(run_directory(runs, line) / "model")
         return measure_places(network, valid).share
 
     return max(lines, key=share)
 
 
-def _card(want: Wanted, line: Line, source: Path) -> Card:
+def _card(want: Wanted, line: Result, source: Path) -> Card:
     select = kept(line)
     scores = line[select]
     tasks = {task: of[select]["test_error"] for task, of in line.get("tasks", {}).items()}
@@ -212,18 +155,5 @@ def write_binding(name: str, card: Card) -> Places:
     """Write into a shipped network's card which words are of a kind; everything else stays."""
     network = StoryModel.from_pretrained(name)
     places = confirmed_places(places_of(int(card.task)), int(card.task), network)
-    changed = replace(card, binding=places.to_json())
-    write_atomically(
-        pretrained_root() / name / CARD, json.dumps(changed.to_dict(), indent=1).encode()
-    )
+    write_card(replace(card, binding=places.to_json()), pretrained_root() / name)
     return places
-
-
-def shipped() -> list[tuple[str, Card | None, int]]:
-    """Networks that come with the package: name, card if it has one, size in bytes."""
-    found = []
-    for name in list_pretrained():
-        folder = pretrained_root() / name
-        card = Card.read(folder / CARD) if (folder / CARD).is_file() else None
-        found.append((name, card, sum(f.stat().st_size for f in folder.iterdir())))
-    return found

@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from entnet.config import Config, TrainConfig
+from entnet.data.splits import TaskStories, joint_stories, task_stories
 from entnet.data.story import Corpus, Story, story_words
-from entnet.experiments.entities import entities_of
-from entnet.experiments.preset import Options
-from entnet.experiments.spec import JOINT, RunSpec
-from entnet.experiments.task_data import TaskStories, joint_stories, task_stories
 from entnet.models.base import StoryModel, model_class
+from entnet.tasks.entities import entities_of
+from entnet.tasks.spec import JOINT, Options, Result, RunSpec
 from entnet.text import Vocab
 from entnet.training.engine import choose_engine
 from entnet.training.evaluate import score
@@ -19,10 +18,8 @@ from entnet.training.loop import Run
 from entnet.training.setup import prepare
 from entnet.training.trainer import Watcher
 
-Line = dict[str, Any]
 
-
-def run(spec: RunSpec, watcher: Watcher | None) -> Line:
+def run(spec: RunSpec, watcher: Watcher | None) -> Result:
     config = TrainConfig.from_dict({**spec.train, "seed": spec.seed})
     parts = {
         int(task): task_stories(spec.data, int(task), config.validation, spec.data_root)
@@ -48,7 +45,7 @@ def train(
     watcher: Watcher | None,
     vocab: Vocab,
     model_options: Options,
-) -> Line:
+) -> Result:
     """Train a network on these stories, and return its line of results."""
     prepared = prepare(
         stories.train,

@@ -10,7 +10,6 @@ import pytest
 from typer.testing import CliRunner
 
 from entnet.cli import app
-from entnet.experiments.paper import paper_column, paper_columns
 from entnet.experiments.preset import load_preset
 from entnet.experiments.results import add_result, results_path
 from entnet.report import gridworld
@@ -19,6 +18,7 @@ from entnet.report.changes import changes_table, read_changes
 from entnet.report.figures import all_tables, table_figures
 from entnet.report.index import later_work
 from entnet.report.markdown import number, put_between_markers
+from entnet.report.published import paper_column, paper_columns
 from entnet.report.write import report_figures, write_report
 
 

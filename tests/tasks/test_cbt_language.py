@@ -12,8 +12,8 @@ import torch
 
 from entnet.config import TrainConfig
 from entnet.data.cbt.format import BLANK, CbtQuestion
-from entnet.experiments.tasks.language import LanguageOptions, language_trainer
 from entnet.models.baselines.lstm_language import LanguageConfig, LanguageModel, LanguageScorer
+from entnet.tasks.language import LanguageOptions, language_trainer
 from entnet.training.trainer import Trainer
 
 

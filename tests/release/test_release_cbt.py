@@ -16,13 +16,13 @@ from entnet.cli import app
 from entnet.data.cbt.build import BuildConfig, build_cbt
 from entnet.data.cbt.format import cbt_file_name, read_cbt
 from entnet.errors import EntNetError
-from entnet.experiments.cbt_packing import SHIPPED, error_of, pack_cbt
-from entnet.experiments.packing import shipped
+from entnet.experiments.plan import specs_of
 from entnet.experiments.preset import load_preset
 from entnet.experiments.results import add_result, read_results
 from entnet.experiments.running import run_one
-from entnet.experiments.spec import specs_of
 from entnet.models.base import StoryModel
+from entnet.release.card import shipped
+from entnet.release.cbt import SHIPPED, error_of, release_cbt
 from entnet.serve.library import Library
 from entnet.tracker import Tracker
 
@@ -42,25 +42,27 @@ def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return place
 
 
-def pack(tmp_path: Path, directory: Path) -> Any:
-    return pack_cbt("cbt-ne", tmp_path / "results", tmp_path / "runs", root=tmp_path / "packed")
+def ship(tmp_path: Path, directory: Path) -> Any:
+    return release_cbt(
+        "cbt-ne", tmp_path / "results", tmp_path / "runs", root=tmp_path / "released"
+    )
 
 
-def test_the_best_run_is_packed_and_gives_the_error_on_its_card(
+def test_the_best_run_is_released_and_gives_the_error_on_its_card(
     tmp_path: Path, directory: Path
 ) -> None:
     lines = read_results(tmp_path / "results" / "table4.jsonl")
     best = min(lines, key=lambda line: line["best"]["valid_error"])
-    card = pack(tmp_path, directory)
+    card = ship(tmp_path, directory)
     assert (card.name, card.task, card.seed) == ("cbt-ne", "NE", best["seed"])
     assert card.test_error == pytest.approx(
         best["best"]["test_error"], abs=2.1
     )  # one question of 50
     assert card.epoch == best["best_epoch"]
     file = directory / cbt_file_name("NE", "test")
-    packed = tmp_path / "packed" / "cbt-ne"
+    released = tmp_path / "released" / "cbt-ne"
     outcome = CliRunner().invoke(
-        app, ["evaluate", str(packed), str(file), "--json", "--predictions"]
+        app, ["evaluate", str(released), str(file), "--json", "--predictions"]
     )
     told = json.loads(outcome.output)
     assert told["error_percent"] == card.test_error
@@ -69,15 +71,15 @@ def test_the_best_run_is_packed_and_gives_the_error_on_its_card(
         got == one.answer for got, one in zip(told["predictions"], read_cbt(file), strict=True)
     ]
     assert sum(right) == told["questions"] - told["errors"]
-    assert json.loads((packed / "card.json").read_text()) == card.to_dict()
-    plain = CliRunner().invoke(app, ["evaluate", str(packed), str(file), "--mistakes", "2"])
+    assert json.loads((released / "card.json").read_text()) == card.to_dict()
+    plain = CliRunner().invoke(app, ["evaluate", str(released), str(file), "--mistakes", "2"])
     assert f"{told['errors']} errors in 50 questions" in plain.output
     assert plain.output.count("right: ") == 2
 
 
 def test_weights_are_halved_on_disk_alone(tmp_path: Path, directory: Path) -> None:
-    card = pack(tmp_path, directory)
-    weights = tmp_path / "packed" / "cbt-ne" / "model.safetensors"
+    card = ship(tmp_path, directory)
+    weights = tmp_path / "released" / "cbt-ne" / "model.safetensors"
     assert weights.stat().st_size < 2 * card.parameters + 2000
     network = StoryModel.from_pretrained(weights.parent)
     assert {tensor.dtype for tensor in network.state_dict().values()} == {torch.float32}
@@ -90,14 +92,14 @@ def test_a_network_that_does_not_give_its_recorded_accuracy_is_refused(
     lines = [{**line, "best": {**line["best"], "test_error": 99.0}} for line in read_results(path)]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     with pytest.raises(EntNetError, match=r"the results say 99\.00%"):
-        pack(tmp_path, directory)
-    assert not (tmp_path / "packed").exists()
+        ship(tmp_path, directory)
+    assert not (tmp_path / "released").exists()
 
 
 def test_what_is_missing_is_told(tmp_path: Path, directory: Path) -> None:
-    assert pack_cbt("cbt-cn", tmp_path / "results", tmp_path) is None
+    assert release_cbt("cbt-cn", tmp_path / "results", tmp_path) is None
     with pytest.raises(EntNetError, match="holds no network; run seed"):
-        pack_cbt("cbt-ne", tmp_path / "results", tmp_path / "elsewhere")
+        release_cbt("cbt-ne", tmp_path / "results", tmp_path / "elsewhere")
 
 
 def test_the_shipped_networks_are_small_and_have_cards() -> None:

@@ -11,19 +11,19 @@ import pytest
 from entnet import EntNetError
 from entnet.config import ConfigError, TrainConfig
 from entnet.data.propara.files import read_grids
+from entnet.experiments.plan import specs_of
 from entnet.experiments.preset import load_preset
 from entnet.experiments.results import add_result
-from entnet.experiments.spec import specs_of
-from entnet.experiments.tasks.propara import (
+from entnet.models import StoryModel
+from entnet.models.processes.base import ProcessModel
+from entnet.report.propara import details, figures, pages, summary_rows
+from entnet.tasks.propara import (
     ProcessSource,
     ProparaOptions,
     grids_path,
     propara_trainer,
     scores,
 )
-from entnet.models import StoryModel
-from entnet.models.processes.base import ProcessModel
-from entnet.report.propara import details, figures, pages, summary_rows
 from propara_paragraphs import paragraphs
 
 PARTS = {"train": paragraphs(24), "dev": paragraphs(6, seed=2), "test": paragraphs(6, seed=3)}

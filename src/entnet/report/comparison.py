@@ -9,10 +9,10 @@ from statistics import fmean, stdev
 from typing import Any
 
 from entnet.errors import EntNetError
+from entnet.experiments.plan import specs_of
 from entnet.experiments.preset import load_preset
 from entnet.experiments.results import read_results
-from entnet.experiments.running import Line
-from entnet.experiments.spec import RunSpec, TaskName, specs_of
+from entnet.tasks.spec import Result, RunSpec, TaskName
 
 PRESET = "compare"
 
@@ -119,7 +119,7 @@ class Standing:
 
 def standings(results: Path) -> list[Standing]:
     """Every system that has finished runs, the best first."""
-    lines: dict[str, list[Line]] = {}
+    lines: dict[str, list[Result]] = {}
     for line in read_results(results):
         lines.setdefault(line["variant"], []).append(line)
     return sorted(
@@ -127,7 +127,7 @@ def standings(results: Path) -> list[Standing]:
     )
 
 
-def _standing(system: str, lines: list[Line]) -> Standing:
+def _standing(system: str, lines: list[Result]) -> Standing:
     errors: dict[str, list[float]] = {}
     for line in sorted(lines, key=lambda line: (str(line["task"]).zfill(3), line["seed"])):
         errors.setdefault(str(line["task"]), []).append(line["best"]["test_error"])

@@ -7,16 +7,14 @@ from typing import Any, Protocol
 
 from entnet.config import Config
 from entnet.errors import EntNetError
-from entnet.experiments.spec import RunSpec
+from entnet.tasks.spec import Result, RunSpec
 from entnet.training.trainer import Watcher
-
-Line = dict[str, Any]
 
 
 class Benchmark(Protocol):
     """What a file of this folder has."""
 
-    def run(self, spec: RunSpec, watcher: Watcher | None) -> Line:
+    def run(self, spec: RunSpec, watcher: Watcher | None) -> Result:
         """Do a run, from wherever it stands, and return its line of results."""
 
     def settings(self, kind: str) -> list[type[Config]]:
@@ -24,13 +22,13 @@ class Benchmark(Protocol):
 
 
 BENCHMARKS = {
-    "babi": "entnet.experiments.tasks.babi",
-    "gridworld": "entnet.experiments.tasks.gridworld",
-    "babilong": "entnet.experiments.tasks.babilong",
-    "cbt": "entnet.experiments.tasks.cbt",
-    "propara": "entnet.experiments.tasks.propara",
-    "stories": "entnet.experiments.tasks.stories",
-    "world": "entnet.experiments.tasks.world",
+    "babi": "entnet.tasks.babi",
+    "gridworld": "entnet.tasks.gridworld",
+    "babilong": "entnet.tasks.babilong",
+    "cbt": "entnet.tasks.cbt",
+    "propara": "entnet.tasks.propara",
+    "stories": "entnet.tasks.stories",
+    "world": "entnet.tasks.world",
 }
 
 

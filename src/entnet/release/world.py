@@ -4,23 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from entnet.binding import Kind, Places
+from entnet.binding import Places
 from entnet.data.world import pools
 from entnet.data.world.mixture import mixture
-from entnet.experiments.names import best_temperature
+from entnet.inspection.names import best_temperature
 from entnet.models.base import StoryModel
+from entnet.tasks.world import KINDS
 
 WORLD = "world"
 """Its table, and its name."""
-
-KINDS = tuple(
-    Kind(name, tuple(word.lower() for word in words))
-    for name, words in (
-        ("person", pools.PEOPLE),
-        ("thing", pools.THINGS),
-        ("place", pools.PLACES),
-    )
-)
 
 STORIES = 5_000
 """From which places are learned: enough to meet every sentence."""
