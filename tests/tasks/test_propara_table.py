@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
+import entnet.tasks.propara as table
 from entnet import EntNetError
 from entnet.config import ConfigError, TrainConfig
 from entnet.data.propara.files import read_grids
@@ -18,12 +19,15 @@ from entnet.models import StoryModel
 from entnet.models.processes.base import ProcessModel
 from entnet.report.propara import details, figures, pages, summary_rows
 from entnet.tasks.propara import (
+    ChooseBy,
     ProcessSource,
+    ProcessTask,
     ProparaOptions,
     grids_path,
     propara_trainer,
     scores,
 )
+from entnet.training.trainer import TrainingScore
 from propara_paragraphs import paragraphs
 
 PARTS = {"train": paragraphs(24), "dev": paragraphs(6, seed=2), "test": paragraphs(6, seed=3)}
@@ -75,6 +79,22 @@ def test_trials_leave_the_test_paragraphs_alone(tmp_path: Path) -> None:
     line = train(tmp_path, test=False, generated=0, generated_epochs=0)
     assert "test" not in line["best"]
     assert "valid" in line["best"]
+
+
+def test_networks_are_chosen_by_f1_or_by_both_scores(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the epochs, the one with the best figure on development is kept."""
+    development = [(0.5, 20.0), (0.6, 30.0), (0.55, 36.0), (0.55, 35.0)]
+    found = [{"document": {"f1": f1}, "sentence": {"macro": macro}} for f1, macro in development]
+    kept = {}
+    for choose_by in get_args(ChooseBy):
+        task = ProcessTask(None, {"dev": []}, CONFIG, choose_by)  # type: ignore[arg-type]
+        results = iter(found)
+        monkeypatch.setattr(table, "scores", lambda *_, results=results: next(results))
+        seen = TrainingScore(0.0, 0.0, 0, True)
+        for epoch in range(1, len(found) + 1):
+            task.validate(None, epoch, seen)  # type: ignore[arg-type]
+        kept[choose_by] = task.progress.best_epoch
+    assert kept == {"f1": 2, "both": 3}
 
 
 def test_a_killed_run_goes_on(tmp_path: Path, run: tuple[Path, dict[str, Any]]) -> None:
@@ -173,9 +193,9 @@ def test_the_report_has_means_over_seeds(tmp_path: Path) -> None:
     assert (figures(tmp_path), pages(tmp_path), summary_rows(tmp_path)) == ({}, [], [])
     for system, seed, f1 in (("entnet", 1, 0.4), ("entnet", 2, 0.5), ("ours", 1, 0.6)):
         add_result(tmp_path / "propara.jsonl", result(system, seed, f1))
-    table = figures(tmp_path)["propara"]
-    assert table["entnet"] == {"f1": 0.45, "macro": 21.5}
-    assert table["ours"] == {"f1": 0.6, "macro": 21.0}
+    found = figures(tmp_path)["propara"]
+    assert found["entnet"] == {"f1": 0.45, "macro": 21.5}
+    assert found["ours"] == {"f1": 0.6, "macro": 21.0}
     assert details(tmp_path)["entnet"]["seeds"] == 2
     (page,) = pages(tmp_path)
     assert "0.450 ± 0.071" in page.body

@@ -22,6 +22,7 @@ from entnet.serve.lean import LeanRoute
 from entnet.serve.library import Library
 from entnet.serve.metrics import Metrics
 from entnet.serve.problems import ClientError, shortened
+from entnet.serve.processes import add_processes
 from entnet.serve.routes import PROBLEMS, add_networks
 from entnet.serve.service import Service
 from entnet.serve.session_routes import add_sessions
@@ -73,6 +74,7 @@ def create_app(sources: Sequence[str] = (), settings: ServeSettings | None = Non
         add_stream(app.router, service)
     add_stateless(app.router, service)
     add_networks(app.router, service)
+    add_processes(app.router, service)
     _add_watching(app, service)
     _add_page(app, settings)
     _add_errors(app)

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from entnet.errors import EntNetError
-from entnet.models.base import list_pretrained, locate
+from entnet.models.base import StoryModel, list_pretrained, locate
 from entnet.models.card import Manner, read_manner
 from entnet.models.entnet import EntNet
+from entnet.models.processes.base import ProcessModel
 from entnet.serve.problems import NoModelError
 from entnet.tracker import Tracker, load_entity_network
 
@@ -30,11 +31,21 @@ class Offer:
     source: Path
     about: Mapping[str, Any]
     """What the service says of it."""
+    reads_processes: bool = False
 
     @classmethod
     def read(cls, name: str, source: Path) -> Offer:
         """A network with what its card says, where it has one; else its name may tell the task."""
-        model, card = _checked(name, source), _card(source)
+        card = _card(source)
+        if (reader := _process_reader(source)) is not None:
+            about = {
+                "name": name,
+                "title": card.get("title"),
+                "parameters": reader.parameter_count(),
+                "words": len(reader.vocab) - 1,
+            }
+            return cls(name, source, about, reads_processes=True)
+        model = _checked(name, source)
         found = re.search(r"qa(\d+)", name)
         config = model.config
         about = {
@@ -66,7 +77,10 @@ class Library:
     def __init__(self, sources: Sequence[str] = (), limit: int = 32) -> None:
         """``sources``: directories of networks, or names; none means all shipped ones that can be."""
         self.limit = limit
-        self.offers = _offers(sources)
+        found = _offers(sources)
+        self.offers = {name: one for name, one in found.items() if not one.reads_processes}
+        self.processes = {name: one for name, one in found.items() if one.reads_processes}
+        """Those that read paragraphs with participants, which have no slots to look into."""
         self._lock = threading.Lock()
         self._loaded: OrderedDict[str, EntNet] = OrderedDict()
         self._manners: dict[str, Manner] = {}
@@ -140,6 +154,15 @@ def _shipped() -> list[str]:
         if about["config"].get("keys") != "story":
             names.append(name)
     return names
+
+
+def _process_reader(source: Path) -> ProcessModel | None:
+    """The network, if it reads processes."""
+    text = (source / "config.json").read_text(encoding="utf-8", errors="replace")
+    if '"process-' not in text:
+        return None
+    model = StoryModel.from_pretrained(source)
+    return model if isinstance(model, ProcessModel) else None
 
 
 def _checked(name: str, directory: Path) -> EntNet:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -31,6 +31,7 @@ from entnet.training.engine import TorchEngine
 from entnet.training.schedule import ScheduledTask
 from entnet.training.trainer import Epoch, Trainer, TrainingScore, ValidationScore, Watcher
 
+ChooseBy = Literal["f1", "both"]
 PARTS = ("train", "dev", "test")
 
 
@@ -46,6 +47,9 @@ class ProparaOptions(Config):
     """Generated paragraphs to train on before the real ones."""
     generated_epochs: int = 0
     """The first so many epochs read generated paragraphs."""
+    choose_by: ChooseBy = "f1"
+    """Of the epochs, the one kept has the best document-level F1 on development, or the best mean of it
+    and the sentence-level macro mean."""
     test: bool = True
     """Whether the test paragraphs are scored at the end; trials leave them alone."""
 
@@ -96,18 +100,26 @@ class ProcessSource:
 
 
 class ProcessTask(ScheduledTask):
-    """Both official scores, on development and on test. Networks are chosen by the document-level F1."""
+    """Both official scores, on development and on test. Networks are chosen by the first, or by both."""
 
     def __init__(
-        self, model: ProcessModel, parts: dict[str, list[Process]], config: TrainConfig
+        self,
+        model: ProcessModel,
+        parts: dict[str, list[Process]],
+        config: TrainConfig,
+        choose_by: ChooseBy = "f1",
     ) -> None:
         super().__init__(config)
-        self.model, self.parts = model, parts
+        self.model, self.parts, self.choose_by = model, parts, choose_by
 
     def validate(self, engine: TorchEngine, epoch: int, training: TrainingScore) -> ValidationScore:
-        error = _error(scores(self.model, self.parts["dev"]))
+        found = scores(self.model, self.parts["dev"])
+        error = _error(found)
+        lacks = error
+        if self.choose_by == "both":
+            lacks = (error + 100 - float(found["sentence"]["macro"])) / 2
         percent = {"valid_error": error, "train_error": training.error}
-        better = self.progress.record(self.config, epoch, error, 0.0, percent=percent)
+        better = self.progress.record(self.config, epoch, lacks, 0.0, percent=percent)
         return ValidationScore(None, error, better)
 
     def test(self, engine: TorchEngine) -> dict[str, Any]:
@@ -171,7 +183,7 @@ def propara_trainer(
             options,
             config,
         ),
-        ProcessTask(model, parts, config),
+        ProcessTask(model, parts, config, options.choose_by),
         config,
         about,
         checkpoint_seconds,

@@ -6,6 +6,7 @@ import { Player } from "./shared/player.js";
 import { StoryView, marked } from "./shared/story.js";
 import { Session, call, onKeyNeeded } from "./api.js";
 import { fromLink, toLink } from "./link.js";
+import { ProcessPage } from "./process.js";
 
 const find = (id) => document.getElementById(id);
 const views = {
@@ -48,6 +49,10 @@ function notify(message, bad = false) {
   clearTimeout(noticeTimer);
   noticeTimer = setTimeout(() => { notice.textContent = ""; }, bad ? 9000 : 4000);
 }
+
+const processes = new ProcessPage(soon);
+/** The kind of story that opens a process. */
+const PROCESS = "process";
 
 // The story.
 
@@ -170,6 +175,8 @@ function describe({ name, title, slots, test_error: error }) {
 const modelNamed = (name) => state.models.find((model) => model.name === name);
 
 async function useModel(name) {
+  if (processes.reads(name)) return processes.open(name);
+  processes.show(false);
   const asked = state.questions.find((question) => question.current);
   const { step } = state;
   find("model").value = name;
@@ -195,6 +202,7 @@ function addWord(word) {
 }
 
 async function freshStory() {
+  if (find("task").value === PROCESS) return openProcess();
   const task = Number(find("task").value);
   const model = modelFor(task);
   if (model !== find("model").value) {
@@ -203,6 +211,14 @@ async function freshStory() {
     notify(`Changed to ${model}, which is trained for this kind of story.`);
   }
   await openFresh(model, await call("GET", `/tasks/${task}/story`));
+}
+
+/** From a kind of story to the networks that read processes; another network leads back to stories. */
+async function openProcess() {
+  const { name } = processes.models[0];
+  await processes.open(name);
+  find("model").value = name;
+  find("task").value = String(modelNamed(state.session.model).task ?? state.tasks[0].task);
 }
 
 async function openFresh(model, story) {
@@ -325,6 +341,7 @@ function pasted(event) {
 }
 
 function shortcut(event) {
+  if (processes.shown) return;
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.target.closest("input, textarea, select, dialog, .cell")) return;
   const onButton = event.target.closest("button, summary, a");
@@ -357,7 +374,7 @@ async function openLink() {
 }
 
 async function begin() {
-  const [known, tasks] = await Promise.all([call("GET", "/models"), call("GET", "/tasks")]);
+  const [known, tasks] = await Promise.all([call("GET", "/models"), call("GET", "/tasks"), processes.begin()]);
   state.models = known.models;
   state.tasks = tasks;
   find("model").replaceChildren(...known.models.map((model) =>
@@ -365,9 +382,19 @@ async function begin() {
   find("model").value = known.default;
   find("task").replaceChildren(...tasks.map(({ task, name }) =>
     el("option", { value: task }, `${task} ${name.replaceAll("-", " ")}`)));
+  offerProcesses();
   if (await openLink()) return;
   await showVocabulary(known.default);
   await firstStory(modelNamed(known.default));
+}
+
+/** Networks that read processes are among the networks, and a process is among the kinds of story. */
+function offerProcesses() {
+  if (!processes.models.length) return;
+  const options = processes.models.map(({ name, title }) =>
+    el("option", { value: name }, [name, title].filter(Boolean).join(" · ")));
+  find("model").append(el("optgroup", { label: "read processes" }, ...options));
+  find("task").append(el("option", { value: PROCESS }, `a process: ${processes.examples[0].name}`));
 }
 
 /** Something to look at: a fresh story if the network knows its words, else the example, else nothing. */
