@@ -29,7 +29,7 @@ struct Kernel {
                    EntnetResult*);
   void (*pack)(const EntnetModel*, Workspace*);
   void (*stream_step)(const EntnetModel*, Workspace*, const int64_t* words, int64_t length, int64_t slots,
-                      const float* keys, const float* memory, float* after, float* gates);
+                      const float* keys, const float* memory, float* after, float* gates, float* moved);
   void (*stream_scan)(const EntnetModel*, Workspace*, const int32_t* words, int64_t count, int64_t length,
                       const float* keys, float* memory, float* widest, int32_t* slots);
   void (*stream_read)(const EntnetModel*, Workspace*, const int64_t* words, int64_t length, int64_t slots,

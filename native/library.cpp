@@ -337,12 +337,12 @@ ENTNET_EXPORT void entnet_stream_pack(Engine* engine) {
 // After entnet_stream_pack only, and again after every change of the weights.
 ENTNET_EXPORT const char* entnet_stream_step(Engine* engine, const int64_t* words, int64_t length,
                                              int64_t slots, const float* keys, const float* memory,
-                                             float* after, float* gates) {
+                                             float* after, float* gates, float* moved) {
   std::lock_guard<std::mutex> lock(engine->busy);
   if (const char* problem = check_length(engine->model, length)) return problem;
   if (const char* problem = check_numbers(words, length, engine->model.vocabulary, UNKNOWN_WORD)) return problem;
   if (const char* problem = check_slots(engine->model, slots)) return problem;
-  kernel()->stream_step(&engine->model, &engine->space, words, length, slots, keys, memory, after, gates);
+  kernel()->stream_step(&engine->model, &engine->space, words, length, slots, keys, memory, after, gates, moved);
   return nullptr;
 }
 

@@ -39,9 +39,22 @@ static StreamSpace stream_space(const Network& net, Workspace* space) {
   return out;
 }
 
-// Slots are the network's or, where a story names its own, as many as it has named. From memory (m, d) to `after`, which may be the same; keys (m, d); gates (m), out.
+// ‖h_j before − h_j after‖ of rows (m, D).
+static void distances(const float* before, const float* after, int64_t m, int64_t D, float* out) {
+  for (int64_t j = 0; j < m; ++j) {
+    vec square = zero();
+    for (int64_t k = j * D; k < (j + 1) * D; k += LANES) {
+      const vec by = load(after + k) - load(before + k);
+      square += by * by;
+    }
+    out[j] = sqrtf(hsum(square));
+  }
+}
+
+// Slots are the network's or, where a story names its own, as many as it has named. From memory (m, d) to `after`, which may be the same; keys (m, d); gates (m), out, and, if
+// wanted, how far each slot moved (m).
 static void stream_step(const EntnetModel* model, Workspace* space, const int64_t* words, int64_t L, int64_t slots,
-                        const float* keys, const float* memory, float* after, float* gates) {
+                        const float* keys, const float* memory, float* after, float* gates, float* moved) {
   const FlushDenormals flush;
   Network net = with_slots(place_network(*model, true, space, false), slots);
   net.memory.learning = false;
@@ -61,6 +74,7 @@ static void stream_step(const EntnetModel* model, Workspace* space, const int64_
   for (int64_t l = 0; l < L; ++l) closed = closed && words[l] == 0;
   step_forward(net.memory, at.h, at.candidate, net.gate_mask ? at.gate : at.s, at.w, at.key_input, closed,
                at.next, at.x, at.p, net.memory.gate.shuts ? at.g : at.p, at.inverse);
+  if (moved) distances(at.h, at.next, net.m, net.D, moved);
   unpad_rows(after, at.next, net.m, net.d, net.D);
   memcpy(gates, net.memory.gate.shuts ? at.g : at.p, (size_t)net.m * sizeof(float));
 }

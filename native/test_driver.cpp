@@ -30,7 +30,7 @@ void entnet_engine_free(Engine*);
 const char* entnet_train(Engine*, const EntnetBatch*, const EntnetUpdate*, EntnetResult*);
 const char* entnet_evaluate(Engine*, const EntnetBatch*, int64_t*, EntnetResult*);
 void entnet_stream_pack(Engine*);
-const char* entnet_stream_step(Engine*, const int64_t*, int64_t, int64_t, const float*, const float*, float*, float*);
+const char* entnet_stream_step(Engine*, const int64_t*, int64_t, int64_t, const float*, const float*, float*, float*, float*);
 const char* entnet_stream_read(Engine*, const int64_t*, int64_t, int64_t, const float*, float*, float*);
 }
 
@@ -226,13 +226,14 @@ void test_engine(int64_t m, int64_t d, unsigned options, int64_t threads) {
     Integers predictions((size_t)batch.view.questions);
     require_none(entnet_evaluate(engine, &batch.view, predictions.data(), &result));
   }
-  Floats memory = normal(m * d), keys = normal(m * d), after(memory.size()), gates((size_t)m);
+  Floats memory = normal(m * d), keys = normal(m * d), after(memory.size()), gates((size_t)m), moved((size_t)m);
   Floats scores((size_t)(net.model.over_slots ? m : net.model.vocabulary)), attention((size_t)m);
   const Integers words{1, 2, 0, 0};
   entnet_stream_pack(engine);
-  require_none(entnet_stream_step(engine, words.data(), 4, net.model.slots, keys.data(), memory.data(), after.data(), gates.data()));
+  require_none(entnet_stream_step(engine, words.data(), 4, net.model.slots, keys.data(), memory.data(), after.data(), gates.data(), moved.data()));
   require_none(entnet_stream_read(engine, words.data(), 4, net.model.slots, after.data(), scores.data(), attention.data()));
   require_finite(attention, "attention");
+  require_finite(moved, "movement");
   Batch wrong(net, threads, false);
   wrong.words[0] = net.model.vocabulary;
   EntnetResult result;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from functools import cache
 
 import pytest
@@ -95,6 +96,25 @@ def test_what_a_word_is_does_not_depend_on_which_is_looked_at_first(data: st.Dat
         names, _, new, _ = names.read(tokenise(sentence), KNOWN)
         kinds |= {bound.word: bound.kind for bound in new}
     assert kinds == {"brak": "person", "dorv": "place", "zim": "person", "fep": "place"}
+
+
+@given(castings(), st.randoms(use_true_random=False))
+def test_the_short_way_reads_as_the_long_one(
+    casting: tuple[Story, dict[str, str], dict[str, str]], dice: random.Random
+) -> None:
+    """Sentences without news are read without looking for any: that must change nothing."""
+    story, first, second = casting
+    told = [*renamed(story, first).sentences, *story.sentences, *renamed(story, second).sentences]
+    names, short_ways = Names(places()), 0
+    for sentence in dice.choices(told, k=40):
+        words = tokenise(sentence)
+        got = names.read(words, KNOWN)
+        short_ways += names._nothing_new(words, KNOWN)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Names, "_nothing_new", lambda *_: False)
+            assert names.read(words, KNOWN) == got
+        names = got.names
+    assert short_ways > 0
 
 
 def test_a_name_that_is_unclear_waits_for_a_clear_place() -> None:

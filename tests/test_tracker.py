@@ -37,6 +37,7 @@ from entnet.tracker import (
     fingerprint,
     load_entity_network,
 )
+from entnet.tracker.answers import best_guesses
 from small_networks import make_stories
 
 
@@ -102,6 +103,29 @@ def test_an_answer_gives_alternatives_and_attention(free: EntNet) -> None:
     everything = tracker.ask("Where is Mary?", alternatives=1000)
     words = {everything.answer, *(guess.word for guess in everything.alternatives)}
     assert words == set(free.vocab.words[1:])
+
+
+def test_words_that_are_no_answers_are_never_guessed() -> None:
+    """Neither the null word nor what the network may not say, however many guesses are asked for."""
+    scores = torch.tensor([9.0, 1.0, -torch.inf, 2.0, -200.0, -torch.inf])
+    found = best_guesses(scores, first=1, count=6, temperature=1.0)
+    assert [place for place, _ in found] == [3, 1, 4]
+    chances = scores.softmax(-1)
+    assert [chance for _, chance in found] == [chances[place] for place, _ in found]
+    warm = best_guesses(scores, first=0, count=1, temperature=3.0)
+    assert warm == [(0, pytest.approx((scores / 3).softmax(-1)[0].item()))]
+    with pytest.raises(EntNetError, match="past all numbers"):
+        best_guesses(torch.tensor([1.0, torch.nan]), first=0, count=2, temperature=1.0)
+
+
+def test_movement_is_how_far_the_memory_went(free: EntNet) -> None:
+    tracker = Tracker(free)
+    for sentence in ("Mary went to the garden.", "John moved to the office."):
+        before = tracker.state.memory
+        (read,) = tracker.read(sentence)
+        moved = (tracker.state.memory - before)[0].norm(dim=-1)
+        torch.testing.assert_close(torch.tensor(read.movement), moved, rtol=1e-5, atol=1e-6)
+        assert max(read.movement) > 0.1
 
 
 def test_slots_hold_the_place_of_the_one_they_follow(tied: EntNet) -> None:

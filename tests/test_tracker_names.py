@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from entnet import Tracker
@@ -58,6 +60,30 @@ def test_snapshots_and_forks_carry_names() -> None:
     assert told.fork().ask("Where is the lantern?").answer == "cellar"
     with pytest.raises(SnapshotError, match="names"):
         Tracker.from_pretrained("babi-qa2", bind=False).restore(told.snapshot())
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        '{"alice": "of"}',
+        '{"alice": "mary", "carol": "mary"}',
+        '{"alice": 1}',
+        "[" * 20_000,
+        '["alice"]',
+    ],
+    ids=lambda text: text[:20],
+)
+def test_made_up_names_are_refused(members: str) -> None:
+    told = tracker()
+    told.read(STORY)
+    content = told.snapshot()
+    size = int.from_bytes(content[:8], "little")
+    header = json.loads(content[8 : 8 + size])
+    header["__metadata__"]["names"] = members
+    changed = json.dumps(header).encode()
+    changed += b" " * (-len(changed) % 8)
+    with pytest.raises(SnapshotError, match="names"):
+        tracker().restore(len(changed).to_bytes(8, "little") + changed + content[8 + size :])
 
 
 def test_without_binding_words_are_read_as_nothing() -> None:

@@ -76,6 +76,11 @@ class Places:
     def kind_of(self) -> Mapping[str, int]:
         return {word: i for i, kind in enumerate(self.kinds) for word in kind.members}
 
+    @cached_property
+    def label_of(self) -> Mapping[str, str]:
+        """``#0`` for each word of kind 0."""
+        return {word: f"#{kind}" for word, kind in self.kind_of.items()}
+
     @classmethod
     def learn(cls, stories: Iterable[Story], kinds: Sequence[Kind]) -> Self:
         kind_of = {word: i for i, kind in enumerate(kinds) for word in kind.members}
@@ -143,6 +148,8 @@ class Names:
 
     def read(self, words: Sequence[str], known: Container[str]) -> Read:
         """A sentence in the network's words; ``known`` are all of these. New words are bound."""
+        if self._nothing_new(words, known):
+            return Read(self, self.in_members(words), (), ())
         kinds, unclear = self._kinds_of(words, known)
         members, used = dict(self.members), dict(self.named)
         new: list[Bound] = []
@@ -162,27 +169,50 @@ class Names:
 
     def in_members(self, words: Sequence[str]) -> list[str]:
         """Words as the network reads them. A word whose place another has taken becomes no word at all."""
-        return [self.members.get(word, "" if word in self.named else word) for word in words]
+        members, named = self.members, self.named
+        return [members.get(word, "" if word in named else word) for word in words]
 
     def told(self, answer: str) -> str:
         """An answer of the network in the words of the story; of a list, each part."""
+        if not self._renamed:
+            return answer
         return ",".join(self.named.get(part, part) for part in answer.split(","))
 
     def why_unknown(self, words: Sequence[str], known: Container[str]) -> str | None:
         """Why a question cannot be answered from this story, if it shows in its words alone."""
-        kind_of = self.places.kind_of
+        members, label_of = self.members, self.places.label_of
+        labels: list[str] = []
+        asked: list[str] = []
         for word in words:
-            if word not in self.members and (word not in known or word in self.named):
-                return f"{word!r} is not in the story"
-        read = [self.members.get(word, word) for word in words]
-        named = self.places.questions.get(" ".join(_labels(read, kind_of)))
+            member = members.get(word)
+            if member is None:
+                if word not in known or word in self.named:
+                    return f"{word!r} is not in the story"
+                member = word
+            label = label_of.get(member)
+            labels.append(label or member)
+            if label:
+                asked.append(word)
+        named = self.places.questions.get(" ".join(labels))
         if named is None:
             return "no such question was asked in training"
-        asked = [word for word in words if self.members.get(word, word) in kind_of]
         for word, must in zip(asked, named, strict=True):
-            if must and word not in self.members:
+            if must and word not in members:
                 return f"{word!r} is not in the story"
         return None
+
+    @cached_property
+    def _renamed(self) -> bool:
+        """Whether any name of the story stands for another word."""
+        return any(name != member for name, member in self.members.items())
+
+    def _nothing_new(self, words: Sequence[str], known: Container[str]) -> bool:
+        """Whether the story has named every name of the sentence, and the network knows its other words.
+
+        So it is with nearly every sentence, and then there is nothing to look for.
+        """
+        members, kind_of = self.members, self.places.kind_of
+        return all(word in members or (word in known and word not in kind_of) for word in words)
 
     # What a new word may stand for.
 

@@ -104,9 +104,8 @@ def test_a_thousand_idle_connections_keep_nobody_out(guarded: Any) -> None:
     with contextlib.ExitStack() as stack:
         for number in range(1100):
             stack.enter_context(socket.create_connection(address(guarded.url)))
-            if (
-                number % 100 == 99
-            ):  # by a client that comes now: one kept open makes room like the others
+            # Asked by a client that comes now: one kept open makes room like the others.
+            if number % 100 == 99:
                 assert httpx2.get(guarded.url + "/health", timeout=20).status_code == 200
     assert resident_megabytes(guarded.process.pid) - before < 30
 

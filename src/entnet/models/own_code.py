@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
+from itertools import chain
+from operator import methodcaller
 
 import torch
 from torch import nn
@@ -107,6 +109,9 @@ def _a(known: type) -> str:
     return f"{'an' if known.__name__[0] in 'AEIOU' else 'a'} {known.__name__}"
 
 
+_values = methodcaller("values")
+
+
 class Watch:
     """A cheap look, call by call, whether a network got hooks, methods or parts since it was compiled."""
 
@@ -121,5 +126,4 @@ class Watch:
         return self._look() != self.seen
 
     def _look(self) -> list[object]:
-        parts = (part for of_module in self.parts for part in of_module.values())
-        return [*map(len, self.tables), *parts]
+        return [*map(len, self.tables), *chain.from_iterable(map(_values, self.parts))]

@@ -294,7 +294,7 @@ def _declare(loaded: ctypes.CDLL) -> None:
         function = getattr(loaded, name)
         function.restype = returns
         function.argtypes = [pointer] * arguments
-    for name, outputs in (("entnet_stream_step", 4), ("entnet_stream_read", 3)):
+    for name, outputs in (("entnet_stream_step", 5), ("entnet_stream_read", 3)):
         function = getattr(loaded, name)
         function.restype = text
         function.argtypes = [pointer, pointer, integer, integer, *[pointer] * outputs]

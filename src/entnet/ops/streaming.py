@@ -50,6 +50,7 @@ class Stream:
                 memory.data_ptr(),
                 after.data_ptr(),
                 gates.data_ptr(),
+                None,
             )
         )
         return after, gates
@@ -100,12 +101,13 @@ class Stream:
 
     def step_numbers(
         self, memory: Tensor, keys: Tensor, words: Sequence[int]
-    ) -> tuple[Tensor, list[float]]:
-        """``step`` without a tensor in between: the numbers of the words go in, gates come out."""
+    ) -> tuple[Tensor, list[float], list[float]]:
+        """``step`` without a tensor in between: the numbers of the words go in, gates come out, and how far
+        each slot moved."""
         self._check_plain("memory", memory)
         self._check_plain("keys", keys)
         after, slots = torch.empty_like(memory), memory.shape[-2]
-        gates = (ctypes.c_float * slots)()
+        gates, moved = (ctypes.c_float * slots)(), (ctypes.c_float * slots)()
         check(
             self._library.entnet_stream_step(
                 self._handle,
@@ -116,9 +118,10 @@ class Stream:
                 memory.data_ptr(),
                 after.data_ptr(),
                 gates,
+                moved,
             )
         )
-        return after, gates[:]
+        return after, gates[:], moved[:]
 
     def read_numbers(self, memory: Tensor, words: Sequence[int]) -> tuple[Tensor, list[float]]:
         """``read`` in the same way: scores (answers) and attention."""
