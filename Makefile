@@ -32,7 +32,7 @@ package: install
 
 tests: install
 	scripts/ensure-chromium
-	$(BIN)/pytest -n 2 --cov
+	$(BIN)/pytest -n 2 --dist worksteal --cov
 
 # Data, equations, kernel, models and training, in under a minute on two cores. Left out: command line, service,
 # pages, experiments, symmetries, inspection, documents, and every test marked slow.

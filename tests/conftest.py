@@ -8,11 +8,16 @@ from pathlib import Path
 
 import pytest
 import torch
+from hypothesis import settings
 
 from entnet import Question, Story
 from small_networks import train_all
 
 ROOT = Path(__file__).parent.parent
+
+# How long an example takes says how busy the machine is, not whether the code is right.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 
 @pytest.fixture(autouse=True)

@@ -27,7 +27,7 @@ from entnet import (
 )
 from entnet.data.babi_tasks import generate
 from entnet.models.base import model_class, pretrained_root
-from entnet.release.babi import CARD
+from entnet.models.card import CARD
 from entnet.release.card import Card
 from entnet.text import answer_token
 from entnet.tracker import (

@@ -98,7 +98,7 @@ def test_a_network_that_does_not_give_its_recorded_accuracy_is_refused(
 
 def test_what_is_missing_is_told(tmp_path: Path, directory: Path) -> None:
     assert release_cbt("cbt-cn", tmp_path / "results", tmp_path) is None
-    with pytest.raises(EntNetError, match="holds no network; run seed"):
+    with pytest.raises(EntNetError, match=r"lacks config\.json.*run it again"):
         release_cbt("cbt-ne", tmp_path / "results", tmp_path / "elsewhere")
 
 

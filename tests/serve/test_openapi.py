@@ -36,6 +36,8 @@ VERBS = [
     ("GET", "/metrics"),
     ("GET", "/models"),
     ("GET", "/models/{name}"),
+    ("GET", "/processes"),
+    ("POST", "/processes"),
     ("GET", "/tasks"),
     ("GET", "/tasks/{task}/story"),
     ("POST", "/stories/parse"),

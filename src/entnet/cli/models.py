@@ -17,6 +17,9 @@ from entnet.release.cbt import SHIPPED, release_cbt
 from entnet.release.long import NAME as LONG
 from entnet.release.long import release_long
 
+PROVENANCE_FROM = 110
+"""Columns of a terminal that is wide enough for where networks come from."""
+
 models_app = typer.Typer(help="The networks that come with the package.")
 
 
@@ -48,28 +51,34 @@ def models(
         console.print("no networks come with this installation")
         _say_kinds()
         return
+    console.print(_table(found, provenance=console.width >= PROVENANCE_FROM))
+    _say_kinds()
+
+
+def _table(found: list[tuple[str, Card | None, int]], provenance: bool) -> Table:
+    """A line for each network; where it comes from is left out of a narrow terminal (``--json`` has it)."""
     table = Table()
     table.add_column("name", no_wrap=True)  # is typed elsewhere, so never cut
-    for column in ("tasks", "test error", "validation", "trained by", "size"):
-        table.add_column(column, overflow="fold")
+    table.add_column("tasks")
+    table.add_column("test error", justify="right")
+    table.add_column("size", justify="right", no_wrap=True)
+    if provenance:
+        table.add_column("validation", justify="right")
+        table.add_column("trained by")
     for name, card, size in found:
         kilobytes = f"{size / 1000:.0f} kB"
         if card is None:
-            table.add_row(name, "", "", "", "", kilobytes)
+            table.add_row(name, "", "", kilobytes)
             continue
-        trained = f"{card.table} {card.variant} seed {card.seed}"
-        if card.train_data == "generated":
-            trained += ", generated stories" + ("" if card.task else " (task 3)")
-        table.add_row(
-            name,
-            card.title,
-            _percent(card, card.test_error),
-            _percent(card, card.validation_error),
-            trained,
-            kilobytes,
-        )
-    console.print(table)
-    _say_kinds()
+        row = [name, card.title, _percent(card, card.test_error), kilobytes]
+        if provenance:
+            trained = f"{card.table} {card.variant} seed {card.seed}"
+            if card.train_data == "generated":
+                # Of the official training files only task 3 of the joint set is replaced.
+                trained += ", generated stories" + (" (task 3)" if "joint" in card.table else "")
+            row += [_percent(card, card.validation_error), trained]
+        table.add_row(*row)
+    return table
 
 
 def _say_kinds() -> None:

@@ -93,4 +93,6 @@ def _shown(value: Any) -> str:
         return "none"
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, dict):  # a table of settings: each has a meaning of its own in the text
+        return "table"
     return str(value) if value not in ((), "") else "–"

@@ -23,7 +23,7 @@ from entnet.models.entnet import EntNet
 from entnet.text import tokenise
 from entnet.tracker import load_entity_network
 
-_SHARED = ("dom.js", "memory.js", "player.js", "story.js", "answer.js")
+_SHARED = ("dom.js", "memory.js", "player.js", "story.js", "answer.js", "process.js")
 _IMPORTS = re.compile(r"^import .*?;\n", re.MULTILINE | re.DOTALL)
 _STORIES_PER_TASK = 6
 
@@ -60,7 +60,7 @@ def page_html(model: EntNet, name: str, card: dict[str, Any] | None = None, titl
             _script(_static("inspection", "theme.js")),
         ),
         (r'<script type="module" src="/static/app.js"></script>', _scripts(data)),
-        (r' <span>·</span> <a href="/docs">HTTP interface</a>', ""),
+        (r' <i>·</i></span> <a href="/docs">HTTP interface</a>', "</span>"),
     ):
         page, found = re.subn(pattern, lambda _, put=put: put, page, flags=re.DOTALL)  # type: ignore[misc]
         # The service's page and this one must not drift apart unseen.
@@ -71,7 +71,7 @@ def page_html(model: EntNet, name: str, card: dict[str, Any] | None = None, titl
 def _scripts(data: dict[str, Any]) -> str:
     parts = [_module("inspection", name) for name in _SHARED]
     parts += [_module("export", name) for name in ("network.js", "local.js")]
-    parts += [_module("serve", name) for name in ("link.js", "app.js")]
+    parts += [_module("serve", name) for name in ("link.js", "process.js", "app.js")]
     # JSON that cannot end the element it stands in, whatever the vocabulary holds.
     embedded = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")
     return (

@@ -13,6 +13,7 @@ export async function call(method, path, body) {
   if (path === "/models") return { models: [inside.about], default: inside.about.name };
   if (path.startsWith("/models/")) return { ...inside.about, vocabulary: network.words.slice(1) };
   if (path === "/tasks") return inside.tasks;
+  if (path === "/processes") return { models: [], examples: [] };
   if (path === "/stories/parse") return parseStory(body.text);
   throw new Error(`this page does not know ${method} ${path}`);
 }

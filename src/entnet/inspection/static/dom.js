@@ -1,5 +1,8 @@
 // Small helpers shared by everything that draws.
 
+/** The element of this id. */
+export const find = (id) => document.getElementById(id);
+
 /** An element with a class, attributes and children: el("td.cell.now", { title: "…" }, "text"). */
 export function el(spec, attributes = {}, ...children) {
   const [tag, ...classes] = spec.split(".");

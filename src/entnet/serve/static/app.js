@@ -1,6 +1,6 @@
 // The page: a story on the left, the memory on the right, one moment in time shared by both.
 import { showAnswer, spokenAnswer } from "./shared/answer.js";
-import { el, slotName } from "./shared/dom.js";
+import { el, find, slotName } from "./shared/dom.js";
 import { MemoryView } from "./shared/memory.js";
 import { Player } from "./shared/player.js";
 import { StoryView, marked } from "./shared/story.js";
@@ -8,7 +8,6 @@ import { Session, call, onKeyNeeded } from "./api.js";
 import { fromLink, toLink } from "./link.js";
 import { ProcessPage } from "./process.js";
 
-const find = (id) => document.getElementById(id);
 const views = {
   story: new StoryView(find("story")),
   memory: new MemoryView(find("memory")),

@@ -1,9 +1,7 @@
 // A process: the paragraph and its participants on the left, the grid of their states on the right.
-import { el } from "./shared/dom.js";
+import { el, find } from "./shared/dom.js";
 import { processGrid } from "./shared/process.js";
 import { call } from "./api.js";
-
-const find = (id) => document.getElementById(id);
 
 export class ProcessPage {
   /** `soon` runs an action after those under way, and says what went wrong in it. */
