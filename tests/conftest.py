@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import fcntl
+import functools
 import os
 from pathlib import Path
 
 import pytest
 import torch
+import typer.testing
 from hypothesis import settings
 
 from entnet import Question, Story
@@ -18,6 +20,9 @@ ROOT = Path(__file__).parent.parent
 # How long an example takes says how busy the machine is, not whether the code is right.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
+
+# The tree of commands takes longer to build than most of them take to run.
+typer.testing._get_command = functools.cache(typer.testing._get_command)  # type: ignore[attr-defined]
 
 
 @pytest.fixture(autouse=True)

@@ -46,6 +46,9 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+COMMAND = typer.main.get_command(app)
+
+
 @pytest.mark.parametrize(
     "page",
     [p for p in PAGES if blocks(p, "python") and p.name not in OWN_TESTS],
@@ -75,7 +78,7 @@ def test_commands_on_a_page_are_such_as_the_command_line_takes(page: Path) -> No
             if program == "make":
                 assert set(words) <= set(targets), f"make {' '.join(words)}"
                 continue
-            command = typer.main.get_command(app)
+            command = COMMAND
             with command.make_context("entnet", words) as context:
                 while words := [*context._protected_args, *context.args]:  # the verb, then its own
                     name, command, words = command.resolve_command(context, words)  # type: ignore
