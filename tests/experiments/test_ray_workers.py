@@ -15,14 +15,14 @@ from entnet.experiments.preset import Preset
 from entnet.experiments.ray_workers import RayWorkers
 from entnet.experiments.results import read_results
 from entnet.experiments.running import run_one
-from entnet.experiments.sweep import Sweep, SweepWatcher, progress_of
+from entnet.experiments.sweep import Sweep, SweepCallback, progress_of
 from entnet.locks import LOCK
 from entnet.tasks.spec import RunSpec
 
 pytestmark = pytest.mark.filterwarnings("default")  # Ray's own warnings are not ours to mend
 
 
-class KillOnce(SweepWatcher):
+class KillOnce(SweepCallback):
     """Kills the worker process of a run once it has done some epochs, when both runs are under way."""
 
     def __init__(self, victim: RunSpec, other: RunSpec) -> None:
@@ -51,7 +51,7 @@ def workers() -> Iterator[RayWorkers]:
 def test_a_killed_ray_worker_does_not_harm_the_sweep(
     small: Preset, tmp_path: Path, data_root: Path, workers: RayWorkers
 ) -> None:
-    assert workers.places == 2
+    assert workers.max_workers == 2
     options = {"epochs": 120}
     undisturbed, *specs = (
         replace(
@@ -63,7 +63,7 @@ def test_a_killed_ray_worker_does_not_harm_the_sweep(
     killer = KillOnce(*specs)
     broken = replace(specs[1], task=9, tasks=(9,), directory=str(tmp_path / "broken"))
     results = tmp_path / "small.jsonl"
-    failed = Sweep([*specs, broken], results, workers, watcher=killer).run()
+    failed = Sweep([*specs, broken], results, workers, callback=killer).run()
     assert 3 <= killer.killed_at < 120
     assert len(killer.processes) >= 3  # two workers, and the one that took over
     assert [(ended.spec, "qa9_simple-negation" in ended.problem) for ended in failed] == [

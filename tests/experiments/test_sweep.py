@@ -20,8 +20,8 @@ from entnet.experiments.plan import specs_of
 from entnet.experiments.preset import Preset, load_preset
 from entnet.experiments.results import add_result, read_results
 from entnet.experiments.running import run_one
-from entnet.experiments.sweep import Standing, Sweep, SweepWatcher, drop_outdated, progress_of
-from entnet.experiments.workers import Ended, LocalWorkers
+from entnet.experiments.sweep import RunStatus, Sweep, SweepCallback, drop_outdated, progress_of
+from entnet.experiments.workers import LocalWorkers, RunOutcome
 from entnet.tasks.spec import RunSpec
 
 
@@ -33,7 +33,7 @@ class MakeLine(Protocol):
 class InThisProcess:
     """Workers that do a run when asked what has ended."""
 
-    places: int = 1
+    max_workers: int = 1
     started: list[tuple[int, int]] = field(default_factory=list)
     waiting: list[RunSpec] = field(default_factory=list)
     stopped: bool = False
@@ -42,12 +42,12 @@ class InThisProcess:
         self.started.append((spec.task, spec.seed))
         self.waiting.append(spec)
 
-    def ended(self) -> list[Ended]:
+    def ended(self) -> list[RunOutcome]:
         spec = self.waiting.pop(0)
         try:
-            return [Ended(spec, run_one(spec))]
+            return [RunOutcome(spec, run_one(spec))]
         except EntNetError as error:
-            return [Ended(spec, None, str(error))]
+            return [RunOutcome(spec, None, str(error))]
 
     def stop(self) -> None:
         self.stopped = True
@@ -126,7 +126,7 @@ def test_settings_that_changed_are_not_mixed_with_old_runs(
     assert line["train"]["learning_rate"] == 0.02
 
 
-class KillOnce(SweepWatcher):
+class KillOnce(SweepCallback):
     """Kills the process of a run once it has done some epochs."""
 
     def __init__(self, workers: LocalWorkers, spec: RunSpec) -> None:
@@ -154,7 +154,7 @@ def test_a_killed_worker_is_started_again_and_the_run_ends_the_same(
     killer = KillOnce(workers, disturbed)
     broken = replace(undisturbed, task=7, tasks=(7,), directory=str(tmp_path / "broken"))
     results = tmp_path / "small.jsonl"
-    failed = Sweep([disturbed, broken], results, workers, watcher=killer).run()
+    failed = Sweep([disturbed, broken], results, workers, callback=killer).run()
     assert 3 <= killer.killed_at < 60
     assert [ended.spec for ended in failed] == [broken]
     assert "qa7_counting_test.txt" in failed[0].problem
@@ -167,7 +167,7 @@ def test_a_killed_worker_is_started_again_and_the_run_ends_the_same(
     assert one == other
 
 
-class InterruptOnce(SweepWatcher):
+class InterruptOnce(SweepCallback):
     """Does as Ctrl-C does, once a run has begun."""
 
     def __init__(self, spec: RunSpec) -> None:
@@ -188,7 +188,7 @@ def test_an_interrupted_sweep_leaves_no_process_and_goes_on(
     workers = LocalWorkers(1)
     results = tmp_path / "small.jsonl"
     with pytest.raises(KeyboardInterrupt):
-        Sweep([spec], results, workers, watcher=InterruptOnce(spec)).run()
+        Sweep([spec], results, workers, callback=InterruptOnce(spec)).run()
     assert workers.process_ids() == {}
     stopped_at, _ = progress_of(spec)
     assert 2 <= stopped_at < 80
@@ -200,9 +200,9 @@ def test_an_interrupted_sweep_leaves_no_process_and_goes_on(
 
 def test_plain_lines_tell_what_happens(specs: list[RunSpec], tmp_path: Path) -> None:
     text = io.StringIO()
-    watcher = PlainLines(Console(file=text, width=200), every=0.0)
+    callback = PlainLines(Console(file=text, width=200), every=0.0)
     missing = replace(specs[0], task=9, tasks=(9,), directory=str(tmp_path / "missing"))
-    Sweep([specs[0], missing], tmp_path / "small.jsonl", InThisProcess(), watcher=watcher).run()
+    Sweep([specs[0], missing], tmp_path / "small.jsonl", InThisProcess(), callback=callback).run()
     told = text.getvalue()
     assert "0 of 2 runs done, 0 running, 2 waiting" in told
     assert "started  qa1 paper seed 1" in told
@@ -215,9 +215,11 @@ def test_the_live_display_shows_running_and_finished_runs(
     specs: list[RunSpec], tmp_path: Path
 ) -> None:
     console = Console(file=io.StringIO(), force_terminal=True, width=120, record=True)
-    watcher = LiveDisplay(console)
-    Sweep(specs[:3], tmp_path / "small.jsonl", InThisProcess(places=2), watcher=watcher).run()
-    console.print(watcher.picture())
+    callback = LiveDisplay(console)
+    Sweep(
+        specs[:3], tmp_path / "small.jsonl", InThisProcess(max_workers=2), callback=callback
+    ).run()
+    console.print(callback.picture())
     shown = console.export_text()
     assert "3 of 3 runs done" in shown
     assert "qa2" in shown
@@ -234,7 +236,7 @@ def test_the_time_left_counts_what_a_killed_run_repeats(tmp_path: Path) -> None:
     metrics = Path(spec.directory) / "metrics.jsonl"
     metrics.parent.mkdir(parents=True)
     sweep = Sweep([spec], tmp_path / "table2.jsonl", LocalWorkers(1))
-    sweep.running[spec.directory] = Standing(spec, time.monotonic() - 10, 19, 19)
+    sweep.running[spec.directory] = RunStatus(spec, time.monotonic() - 10, 19, 19)
     metrics.write_text('{"epoch": 11, "valid_error": 50.0}\n')
     sweep._look()
     metrics.write_text('{"epoch": 12, "valid_error": 50.0}\n')

@@ -27,7 +27,7 @@ from entnet.models.registry import kinds, load_model_file, model_class
 from entnet.training.engine import TorchEngine, choose_engine
 from entnet.training.evaluate import score
 from entnet.training.loop import Run, RunData
-from entnet.training.trainer import Watcher
+from entnet.training.trainer import Callback
 from small_networks import make_stories
 
 TINY: dict[str, dict[str, Any]] = {
@@ -234,7 +234,7 @@ def test_scores_and_weights_are_left_alone_by_evaluation(kind: str) -> None:
         assert torch.equal(value, before[name]), name
 
 
-class KilledInEpoch(Watcher):
+class KilledInEpoch(Callback):
     """Ends a run in the middle of an epoch, as a kill would."""
 
     def __init__(self, number: int) -> None:

@@ -25,7 +25,7 @@ from entnet.training.auto_source import (
 )
 from entnet.training.loop import Run
 from entnet.training.setup import prepare
-from entnet.training.trainer import TrainingScore, ValidationScore, Watcher
+from entnet.training.trainer import Callback, TrainingScore, ValidationScore
 from symmetries.depots import depot_stories
 
 
@@ -194,7 +194,7 @@ def test_a_run_that_is_killed_goes_on_with_its_symmetries(tmp_path: Path) -> Non
     killed = _run(tmp_path / "killed", 100)
     killed._resume()
     for epoch in range(1, 6):  # into the second phase
-        killed._epoch(epoch, Watcher())
+        killed._epoch(epoch, Callback())
     killed._claim()
     killed._save()
     again = _run(tmp_path / "killed", 100).train()
@@ -212,9 +212,9 @@ def test_training_goes_on_from_the_best_network_where_the_task_says_so(
         "validate",
         lambda engine, epoch, training: ValidationScore(1.0, 50.0, epoch == 1, epoch == 2),
     )
-    run._epoch(1, Watcher())
+    run._epoch(1, Callback())
     first = {name: tensor.clone() for name, tensor in run.model.state_dict().items()}
-    run._epoch(2, Watcher())
+    run._epoch(2, Callback())
     assert all(torch.equal(first[name], now) for name, now in run.model.state_dict().items())
-    run._epoch(3, Watcher())
+    run._epoch(3, Callback())
     assert not all(torch.equal(first[name], now) for name, now in run.model.state_dict().items())

@@ -28,7 +28,7 @@ from entnet.config import Config, ConfigError, TrainConfig
 from entnet.config.older import OLDER_TYPES
 from entnet.experiments.preset import merged
 from entnet.models.registry import load_model_file, source_of_file
-from entnet.training.loop import EpochMetrics, Watcher
+from entnet.training.loop import Callback, EpochMetrics
 
 console = Console(highlight=False)
 error_console = Console(stderr=True, highlight=False)
@@ -152,7 +152,7 @@ def _parse_list(key: str, text: str) -> tuple[str, ...]:
     raise ConfigError(f'{key}={text}: a list such as ["one", "two"] expected, or: one, two')
 
 
-class ProgressBar(Watcher):
+class ProgressBar(Callback):
     """Epochs done of all, time left, loss and errors: a live line, or in a log one line now and then."""
 
     def __init__(self, title: str = "training", seconds_between_lines: float = 10.0) -> None:

@@ -82,9 +82,9 @@ def compare(
         data,
     )
     results = results_path(out, PRESET)
-    watcher = LiveDisplay(console) if console.is_terminal and not as_json else None
-    quiet = watcher or (PlainLines(error_console if as_json else console))
-    sweep = Sweep(specs, results, LocalWorkers(jobs or os.cpu_count() or 1), watcher=quiet)
+    callback = LiveDisplay(console) if console.is_terminal and not as_json else None
+    quiet = callback or (PlainLines(error_console if as_json else console))
+    sweep = Sweep(specs, results, LocalWorkers(jobs or os.cpu_count() or 1), callback=quiet)
     try:
         failed = sweep.run()
     except KeyboardInterrupt:

@@ -15,7 +15,7 @@ from entnet.experiments.display import LiveDisplay, PlainLines, best_by_task
 from entnet.experiments.plan import is_changed, parse_numbers, specs_of
 from entnet.experiments.preset import PARTS, Preset, load_preset, preset_names
 from entnet.experiments.results import results_path
-from entnet.experiments.sweep import Sweep, SweepWatcher, drop_outdated
+from entnet.experiments.sweep import Sweep, SweepCallback, drop_outdated
 from entnet.experiments.workers import LocalWorkers, Workers
 from entnet.tasks import benchmark
 from entnet.tasks.spec import TaskName, task_label
@@ -114,10 +114,10 @@ def reproduce(
     if fresh and (dropped := drop_outdated(specs, path)):
         warn(f"{dropped} runs with other settings dropped")
     stop_at_zero = preset.stop_at_zero and not all_seeds
-    _sweep(Sweep(specs, path, _workers(engine, jobs), stop_at_zero, all_seeds, _watcher()))
+    _sweep(Sweep(specs, path, _workers(engine, jobs), stop_at_zero, all_seeds, _callback()))
 
 
-def _watcher() -> SweepWatcher:
+def _callback() -> SweepCallback:
     return LiveDisplay(console) if console.is_terminal else PlainLines(console)
 
 

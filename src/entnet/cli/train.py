@@ -26,9 +26,9 @@ from entnet.config import ConfigError, TrainConfig
 from entnet.data.identity import count_shared
 from entnet.errors import EntNetError
 from entnet.models import StoryModel, model_class
-from entnet.training.loop import Run, Watcher
+from entnet.training.loop import Callback, Run
 from entnet.training.setup import prepare
-from entnet.training.tensorboard import TensorBoard, Watchers
+from entnet.training.tensorboard import Callbacks, TensorBoard
 
 Preset = Literal["auto", "paper"]
 
@@ -160,11 +160,11 @@ def train(
         "data": {part: file.identity() for part, file in files.items() if file is not None},
     }
     run = Run(out, prepared.build, prepared.data, config, about)
-    watchers: list[Watcher] = [] if as_json else [ProgressBar(train_file.name)]
+    callbacks: list[Callback] = [] if as_json else [ProgressBar(train_file.name)]
     if tensorboard:
-        watchers.append(TensorBoard(out))
+        callbacks.append(TensorBoard(out))
     try:
-        result = run.train(Watchers(watchers))
+        result = run.train(Callbacks(callbacks))
     except KeyboardInterrupt:
         error_console.print(
             f"stopped; the same command goes on from epoch {run.done + 1}", soft_wrap=True

@@ -12,8 +12,8 @@ from rich.text import Text
 
 from entnet.experiments.results import line_key
 from entnet.experiments.selection import choose
-from entnet.experiments.sweep import Sweep, SweepWatcher
-from entnet.experiments.workers import Ended
+from entnet.experiments.sweep import Sweep, SweepCallback
+from entnet.experiments.workers import RunOutcome
 from entnet.tasks.spec import Result, RunSpec, TaskName, task_label
 
 
@@ -54,7 +54,7 @@ def best_by_task(lines: list[Result]) -> dict[TaskName, Result]:
     return {task: choose([line for line in lines if line["task"] == task]) for task in tasks}
 
 
-class PlainLines(SweepWatcher):
+class PlainLines(SweepCallback):
     """A line for each thing that happens, and one a minute in between."""
 
     def __init__(self, console: Console, every: float = 60.0) -> None:
@@ -63,31 +63,31 @@ class PlainLines(SweepWatcher):
 
     def begin(self, sweep: Sweep) -> None:
         self.sweep = sweep
-        self.began = self.told = time.monotonic()
+        self.began = self.logged = time.monotonic()
         self._print(summary(sweep, self.began))
 
     def started(self, spec: RunSpec) -> None:
         self._print(f"started  {spec.name}")
 
-    def ended(self, ended: Ended) -> None:
-        line = ended.line
+    def ended(self, outcome: RunOutcome) -> None:
+        line = outcome.line
         if line is None:
-            self._print(f"failed   {ended.spec.name}: {ended.problem}")
+            self._print(f"failed   {outcome.spec.name}: {outcome.problem}")
             return
-        self._print(f"finished {ended.spec.name}: {finished(line)}")
+        self._print(f"finished {outcome.spec.name}: {finished(line)}")
 
     def skipped(self, task: TaskName, runs: int) -> None:
         self._print(f"skipped  {runs} more of {self._label(task)}: validation error 0 is reached")
 
     def tick(self) -> None:
-        if time.monotonic() - self.told >= self.every:
-            self.told = time.monotonic()
+        if time.monotonic() - self.logged >= self.every:
+            self.logged = time.monotonic()
             self._print(summary(self.sweep, self.began))
-            for standing in self.sweep.running.values():
-                error = "–" if standing.valid_error is None else f"{standing.valid_error:.2f}%"
+            for status in self.sweep.running.values():
+                error = "–" if status.valid_error is None else f"{status.valid_error:.2f}%"
                 self._print(
-                    f"         {standing.spec.name}: epoch {standing.epoch} of "
-                    f"{standing.spec.epochs}, validation {error}"
+                    f"         {status.spec.name}: epoch {status.epoch} of "
+                    f"{status.spec.epochs}, validation {error}"
                 )
 
     def end(self) -> None:
@@ -100,7 +100,7 @@ class PlainLines(SweepWatcher):
         self.console.print(text, markup=False, soft_wrap=True)
 
 
-class LiveDisplay(SweepWatcher):
+class LiveDisplay(SweepCallback):
     """What is running, the best run of each task so far, and the time left, redrawn in place."""
 
     def __init__(self, console: Console) -> None:
@@ -111,9 +111,9 @@ class LiveDisplay(SweepWatcher):
         self.began = time.monotonic()
         self.live.start()
 
-    def ended(self, ended: Ended) -> None:
-        if ended.line is None:
-            self.live.console.print(f"failed {ended.spec.name}: {ended.problem}", markup=False)
+    def ended(self, outcome: RunOutcome) -> None:
+        if outcome.line is None:
+            self.live.console.print(f"failed {outcome.spec.name}: {outcome.problem}", markup=False)
 
     def tick(self) -> None:
         self.live.update(self.picture())
@@ -127,12 +127,10 @@ class LiveDisplay(SweepWatcher):
 
     def _running(self) -> Table:
         table = Table("running", "epoch", "", "validation", box=None, pad_edge=False)
-        for standing in self.sweep.running.values():
-            error = "–" if standing.valid_error is None else f"{standing.valid_error:.2f}%"
-            bar = ProgressBar(total=standing.spec.epochs, completed=standing.epoch, width=24)
-            table.add_row(
-                standing.spec.name, f"{standing.epoch}/{standing.spec.epochs}", bar, error
-            )
+        for status in self.sweep.running.values():
+            error = "–" if status.valid_error is None else f"{status.valid_error:.2f}%"
+            bar = ProgressBar(total=status.spec.epochs, completed=status.epoch, width=24)
+            table.add_row(status.spec.name, f"{status.epoch}/{status.spec.epochs}", bar, error)
         return table
 
     def _tasks(self) -> Table:

@@ -14,7 +14,7 @@ from entnet.files import write_atomically
 from entnet.locks import is_locked, sole_use
 from entnet.tasks import benchmark
 from entnet.tasks.spec import Result, RunSpec
-from entnet.training.trainer import Watcher
+from entnet.training.trainer import Callback
 
 SCHEMA = 2
 """Of a line of results, the same for every benchmark; ``legacy`` reads older ones."""
@@ -22,7 +22,7 @@ SCHEMA = 2
 CURVE_POINTS = 60
 
 
-def run_one(spec: RunSpec, watcher: Watcher | None = None) -> Result:
+def run_one(spec: RunSpec, callback: Callback | None = None) -> Result:
     """Do a run, from wherever it stands, and return its line of results."""
     directory = Path(spec.directory)
     finished = directory / "line.json"
@@ -30,10 +30,10 @@ def run_one(spec: RunSpec, watcher: Watcher | None = None) -> Result:
         line: Result = json.loads(finished.read_text(encoding="utf-8"))
         return line
     for member in members_of(spec):
-        run_one(member, watcher)
+        run_one(member, callback)
     with sole_use(directory):
         began, cpu = time.monotonic(), time.process_time()
-        line = {"schema": SCHEMA, **benchmark(spec.benchmark).run(spec, watcher)}
+        line = {"schema": SCHEMA, **benchmark(spec.benchmark).run(spec, callback)}
         line["curve"] = learning_curve(directory / "metrics.jsonl")
         line.setdefault("seconds", round(time.monotonic() - began, 1))
         line["cpu_seconds"] = round(time.process_time() - cpu, 1)

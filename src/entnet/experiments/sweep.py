@@ -19,14 +19,14 @@ from entnet.experiments.cost import SENTENCES_A_SECOND, run_cost
 from entnet.experiments.results import add_result, drop_results, line_key, read_results
 from entnet.experiments.running import is_busy, is_outdated
 from entnet.experiments.selection import choose, solved
-from entnet.experiments.workers import Ended, Workers
+from entnet.experiments.workers import RunOutcome, Workers
 from entnet.tasks.spec import Result, RunSpec, TaskName
 
 POLL_SECONDS = 0.25
 
 
 @dataclass
-class Standing:
+class RunStatus:
     """How far a run under way has got."""
 
     spec: RunSpec
@@ -36,8 +36,8 @@ class Standing:
     valid_error: float | None = None
 
 
-class SweepWatcher:
-    """Is told how a sweep gets on; does nothing itself."""
+class SweepCallback:
+    """Callback interface for the progress of a sweep. All methods are no-ops."""
 
     def begin(self, sweep: Sweep) -> None: ...
 
@@ -45,7 +45,7 @@ class SweepWatcher:
 
     def tick(self) -> None: ...
 
-    def ended(self, ended: Ended) -> None: ...
+    def ended(self, outcome: RunOutcome) -> None: ...
 
     def skipped(self, task: TaskName, runs: int) -> None: ...
 
@@ -63,17 +63,17 @@ class Sweep:
     stop_at_zero: bool = False
     every_variant: bool = False
     """Run every seed of the variants of a group, not only of the best."""
-    watcher: SweepWatcher = field(default_factory=SweepWatcher)
+    callback: SweepCallback = field(default_factory=SweepCallback)
     waiting: list[RunSpec] = field(default_factory=list, init=False)
-    running: dict[str, Standing] = field(default_factory=dict, init=False)
+    running: dict[str, RunStatus] = field(default_factory=dict, init=False)
     """By run directory."""
     lines: list[Result] = field(default_factory=list, init=False)
-    failed: list[Ended] = field(default_factory=list, init=False)
+    failed: list[RunOutcome] = field(default_factory=list, init=False)
     skips: int = field(default=0, init=False)
     work_done: float = field(default=0.0, init=False)
     work_seconds: float = field(default=0.0, init=False)
 
-    def run(self) -> list[Ended]:
+    def run(self) -> list[RunOutcome]:
         """Do what is not done yet; returns the runs that could not be."""
         self._begin()
         try:
@@ -83,10 +83,10 @@ class Sweep:
                 self._look()
                 for ended in self.workers.ended():
                     self._take(ended)
-                self.watcher.tick()
+                self.callback.tick()
         finally:
             self.workers.stop()
-            self.watcher.end()
+            self.callback.end()
         return self.failed
 
     def _begin(self) -> None:
@@ -99,20 +99,20 @@ class Sweep:
         done = {line_key(line) for line in self.lines}
         left = [spec for spec in self.specs if spec.key not in done]
         self.waiting = sorted(left, key=lambda spec: (spec.seed, -run_cost(spec)))
-        self.watcher.begin(self)
+        self.callback.begin(self)
         self._skip_solved()
         self._settle_groups()
 
     def _start_runs(self) -> None:
-        while len(self.running) < self.workers.places:
+        while len(self.running) < self.workers.max_workers:
             spec = self._next()
             if spec is None:
                 return
             self.waiting.remove(spec)
             epoch, error = progress_of(spec)
-            self.running[spec.directory] = Standing(spec, time.monotonic(), epoch, epoch, error)
+            self.running[spec.directory] = RunStatus(spec, time.monotonic(), epoch, epoch, error)
             self.workers.start(spec)
-            self.watcher.started(spec)
+            self.callback.started(spec)
 
     def _next(self) -> RunSpec | None:
         """The first that waits and no other sweep is at; with ``stop_at_zero``, better one whose task no
@@ -176,7 +176,7 @@ class Sweep:
             # A killed run repeats the epochs since its last checkpoint.
             standing.first_epoch = min(standing.first_epoch, standing.epoch)
 
-    def _take(self, ended: Ended) -> None:
+    def _take(self, ended: RunOutcome) -> None:
         standing = self.running.pop(ended.spec.directory)
         if ended.busy:
             self.waiting.append(ended.spec)
@@ -189,7 +189,7 @@ class Sweep:
             epochs = ended.line.get("epochs", 1) - standing.first_epoch
             self.work_done += run_cost(ended.spec) * epochs / ended.spec.epochs
             self.work_seconds += time.monotonic() - standing.began
-        self.watcher.ended(ended)
+        self.callback.ended(ended)
         self._skip_solved()
         self._settle_groups()
 
@@ -210,7 +210,7 @@ class Sweep:
         skipped = before - len(self.waiting)
         self.skips += skipped
         if skipped:
-            self.watcher.skipped(task, skipped)
+            self.callback.skipped(task, skipped)
 
     def seconds_left(self) -> float:
         """At most so long, by the speed seen so far."""
@@ -223,7 +223,7 @@ class Sweep:
         speed = done / seconds if done and seconds else SENTENCES_A_SECOND
         left = sum(run_cost(spec) for spec in self.waiting)
         left += sum(run_cost(s.spec, s.epoch) for s in self.running.values())
-        together = min(self.workers.places, len(self.waiting) + len(self.running)) or 1
+        together = min(self.workers.max_workers, len(self.waiting) + len(self.running)) or 1
         return left / speed / together
 
 

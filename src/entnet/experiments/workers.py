@@ -17,7 +17,7 @@ LOG = "worker.log"
 
 
 @dataclass(frozen=True)
-class Ended:
+class RunOutcome:
     """A run that is no longer worked on: with a result, or with what went wrong."""
 
     spec: RunSpec
@@ -30,13 +30,13 @@ class Ended:
 class Workers(Protocol):
     """Does runs, several at a time."""
 
-    places: int
+    max_workers: int
     """How many runs can be worked on at once."""
 
     def start(self, spec: RunSpec) -> None:
-        """Begin a run; there must be a free place."""
+        """Begin a run; fewer than ``max_workers`` must be under way."""
 
-    def ended(self) -> list[Ended]:
+    def ended(self) -> list[RunOutcome]:
         """Runs that ended since the last call."""
 
     def stop(self) -> None:
@@ -53,15 +53,15 @@ class _Process:
 class LocalWorkers:
     """A process a run, one thread each. A process that is killed is started again, and goes on."""
 
-    def __init__(self, places: int, tries: int = 3) -> None:
-        self.places = places
+    def __init__(self, max_workers: int, tries: int = 3) -> None:
+        self.max_workers = max_workers
         self.tries = tries
         self._running: list[_Process] = []
 
     def start(self, spec: RunSpec) -> None:
         self._running.append(_Process(spec, self._launch(spec), 1))
 
-    def ended(self) -> list[Ended]:
+    def ended(self) -> list[RunOutcome]:
         ended = []
         for work in list(self._running):
             status = work.process.poll()
@@ -112,12 +112,12 @@ def _close(process: subprocess.Popen[bytes]) -> None:
         process.stdin.close()
 
 
-def _outcome(spec: RunSpec, status: int) -> Ended:
+def _outcome(spec: RunSpec, status: int) -> RunOutcome:
     directory = Path(spec.directory)
     if status == 0:
-        return Ended(spec, json.loads((directory / "line.json").read_text(encoding="utf-8")))
+        return RunOutcome(spec, json.loads((directory / "line.json").read_text(encoding="utf-8")))
     if status == BUSY:
-        return Ended(spec, None, busy=True)
+        return RunOutcome(spec, None, busy=True)
     log = (directory / LOG).read_text(encoding="utf-8", errors="replace").strip().splitlines()
     reason = log[-1].removeprefix("error: ") if log else f"ended with status {status}"
-    return Ended(spec, None, f"{reason} (see {directory / LOG})")
+    return RunOutcome(spec, None, f"{reason} (see {directory / LOG})")

@@ -8,13 +8,13 @@ from typing import Any, Protocol
 from entnet.config import Config
 from entnet.errors import EntNetError
 from entnet.tasks.spec import Result, RunSpec
-from entnet.training.trainer import Watcher
+from entnet.training.trainer import Callback
 
 
 class Benchmark(Protocol):
     """What a file of this folder has."""
 
-    def run(self, spec: RunSpec, watcher: Watcher | None) -> Result:
+    def run(self, spec: RunSpec, callback: Callback | None) -> Result:
         """Do a run, from wherever it stands, and return its line of results."""
 
     def settings(self, kind: str) -> list[type[Config]]:

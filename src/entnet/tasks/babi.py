@@ -16,10 +16,10 @@ from entnet.training.engine import choose_engine
 from entnet.training.evaluate import score
 from entnet.training.loop import Run
 from entnet.training.setup import prepare
-from entnet.training.trainer import Watcher
+from entnet.training.trainer import Callback
 
 
-def run(spec: RunSpec, watcher: Watcher | None) -> Result:
+def run(spec: RunSpec, callback: Callback | None) -> Result:
     config = TrainConfig.from_dict({**spec.train, "seed": spec.seed})
     parts = {
         int(task): task_stories(spec.data, int(task), config.validation, spec.data_root)
@@ -28,7 +28,7 @@ def run(spec: RunSpec, watcher: Watcher | None) -> Result:
     joint = spec.task == JOINT
     stories = joint_stories(list(parts.values())) if joint else parts[int(spec.task)]
     vocab = Vocab.build(story_words(stories.train) | story_words(stories.valid))
-    line = train(spec, config, stories, watcher, vocab, _model_options(spec, vocab))
+    line = train(spec, config, stories, callback, vocab, _model_options(spec, vocab))
     if joint:
         line["tasks"] = task_scores(Path(spec.directory), config, parts)
     return line
@@ -42,7 +42,7 @@ def train(
     spec: RunSpec,
     config: TrainConfig,
     stories: TaskStories,
-    watcher: Watcher | None,
+    callback: Callback | None,
     vocab: Vocab,
     model_options: Options,
 ) -> Result:
@@ -58,7 +58,7 @@ def train(
     )
     about = {**spec.about(), "train_data": stories.train_data}
     run = Run(spec.directory, prepared.build, prepared.data, config, about, spec.checkpoint_seconds)
-    return run.train(watcher)
+    return run.train(callback)
 
 
 def _model_options(spec: RunSpec, vocab: Vocab) -> Options:

@@ -27,7 +27,7 @@ from entnet.text import UNKNOWN_WORD, Vocab, answer_token, tokenise
 from entnet.training.engine import Engine, choose_engine
 from entnet.training.hidden import HiddenSource, HidingOptions, Rows, hide, stretches_of
 from entnet.training.schedule import ScheduledTask
-from entnet.training.trainer import Trainer, TrainingScore, ValidationScore, Watcher
+from entnet.training.trainer import Callback, Trainer, TrainingScore, ValidationScore
 
 
 @dataclass(frozen=True)
@@ -180,7 +180,7 @@ def settings(kind: str) -> list[type[Config]]:
     return [EntNetConfig, TrainConfig, LongOptions]
 
 
-def run(spec: RunSpec, watcher: Watcher | None) -> Result:
+def run(spec: RunSpec, callback: Callback | None) -> Result:
     config = TrainConfig.from_dict({**spec.train, "seed": spec.seed})
     options = LongOptions.from_dict(spec.source)
     parts = {
@@ -189,7 +189,7 @@ def run(spec: RunSpec, watcher: Watcher | None) -> Result:
     }
     stories = joint_stories(list(parts.values())) if spec.task == JOINT else parts[int(spec.task)]
     trainer = long_trainer(spec, config, options, stories)
-    line = trainer.train(watcher)
+    line = trainer.train(callback)
     network = StoryModel.from_pretrained(Path(spec.directory) / "model")
     assert isinstance(network, EntNet)
     line["tasks"] = long_scores(network, parts, options, spec)

@@ -27,7 +27,7 @@ from entnet.tasks.cbt_data import CbtData
 from entnet.tasks.language import LanguageOptions, language_trainer
 from entnet.tasks.spec import Result, RunSpec
 from entnet.tasks.windows import WindowData, WindowOptions, window_trainer
-from entnet.training.trainer import Watcher
+from entnet.training.trainer import Callback
 
 TABLE = "table4"
 TABLE_KINDS: tuple[Kind, ...] = ("NE", "CN")
@@ -41,13 +41,13 @@ def accuracy_of(line: Result, part: Part = "test") -> float:
     return round(1 - float(line["best"][f"{part}_error"]) / 100, 8)
 
 
-def run(spec: RunSpec, watcher: Watcher | None) -> Result:
+def run(spec: RunSpec, callback: Callback | None) -> Result:
     data = CbtData.find(cast("Kind", spec.task), spec.data_root)
     if spec.kind in COUNTING:
         scorer, about = COUNTING[spec.kind](data)
         line = {**_about(spec), **about, **_scored(scorer, data)}
     else:
-        line = _RUNS.get(spec.kind, _windows)(spec, data, watcher)
+        line = _RUNS.get(spec.kind, _windows)(spec, data, callback)
     return {**line, "questions": data.origin, "train_data": data.train_origin}
 
 
@@ -122,7 +122,7 @@ COUNTING: dict[str, Callable[[CbtData], tuple[Scorer, Result]]] = {
 # Networks.
 
 
-def _windows(spec: RunSpec, data: CbtData, watcher: Watcher | None) -> Result:
+def _windows(spec: RunSpec, data: CbtData, callback: Callback | None) -> Result:
     config = TrainConfig.from_dict({**spec.train, "seed": spec.seed})
     options = WindowOptions.from_dict(spec.source)
     trainer = window_trainer(
@@ -137,11 +137,11 @@ def _windows(spec: RunSpec, data: CbtData, watcher: Watcher | None) -> Result:
         {**spec.about(), "source": options.to_dict()},
         spec.checkpoint_seconds,
     )
-    line = trainer.train(watcher)
+    line = trainer.train(callback)
     return {**line, "passes": round(options.passes(len(data.train), line["epochs"]), 2)}
 
 
-def _language(spec: RunSpec, data: CbtData, watcher: Watcher | None) -> Result:
+def _language(spec: RunSpec, data: CbtData, callback: Callback | None) -> Result:
     """One model of the books' text serves all kinds of question, so it has a directory of its own."""
     config = TrainConfig.from_dict({**spec.train, "seed": spec.seed})
     options = LanguageOptions.from_dict(spec.source)
@@ -156,7 +156,7 @@ def _language(spec: RunSpec, data: CbtData, watcher: Watcher | None) -> Result:
             options,
             config,
             about,
-        ).train(watcher)
+        ).train(callback)
     model = LanguageModel.from_pretrained(directory / "model")
     passes = round(line["epochs"] / options.parts, 2)
     return {**line, **about, "passes": passes, **_scored(LanguageScorer(model), data)}
@@ -179,7 +179,7 @@ class _Ensemble:
         return ensemble([member.scores(questions) for member in self.members])
 
 
-def _ensemble(spec: RunSpec, data: CbtData, watcher: Watcher | None) -> Result:
+def _ensemble(spec: RunSpec, data: CbtData, callback: Callback | None) -> Result:
     """The networks of several seeds of a variant, which lie beside this run."""
     variant, seeds = spec.source["of"], list(spec.source["seeds"])
     beside = Path(spec.directory).parents[1] / variant

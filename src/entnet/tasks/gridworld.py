@@ -27,7 +27,7 @@ from entnet.models import StoryModel, model_class
 from entnet.tasks.spec import RunSpec
 from entnet.training.engine import Engine, choose_engine
 from entnet.training.schedule import ScheduledTask
-from entnet.training.trainer import Epoch, Trainer, TrainingScore, ValidationScore, Watcher
+from entnet.training.trainer import Callback, Epoch, Trainer, TrainingScore, ValidationScore
 
 STREAMS = {"valid": 1, "test": 2}
 """Streams of questions that no run ever trains on, told apart by these numbers."""
@@ -151,7 +151,7 @@ def grid_trainer(
     )
 
 
-def run(spec: RunSpec, watcher: Watcher | None) -> dict[str, Any]:
+def run(spec: RunSpec, callback: Callback | None) -> dict[str, Any]:
     config = TrainConfig.from_dict({**spec.train, "seed": spec.seed})
     options = GridOptions.from_dict({**spec.source, "length": spec.task})
     about = {**spec.about(), "source": options.to_dict()}
@@ -164,7 +164,7 @@ def run(spec: RunSpec, watcher: Watcher | None) -> dict[str, Any]:
         about,
         checkpoint_seconds=spec.checkpoint_seconds,
     )
-    return trainer.train(watcher)
+    return trainer.train(callback)
 
 
 def settings(kind: str) -> list[type[Config]]:

@@ -29,7 +29,7 @@ from entnet.models.processes.base import ProcessModel
 from entnet.tasks.spec import Result, RunSpec
 from entnet.training.engine import TorchEngine
 from entnet.training.schedule import ScheduledTask
-from entnet.training.trainer import Epoch, Trainer, TrainingScore, ValidationScore, Watcher
+from entnet.training.trainer import Callback, Epoch, Trainer, TrainingScore, ValidationScore
 
 ChooseBy = Literal["f1", "both"]
 PARTS = ("train", "dev", "test")
@@ -190,7 +190,7 @@ def propara_trainer(
     )
 
 
-def run(spec: RunSpec, watcher: Watcher | None) -> Result:
+def run(spec: RunSpec, callback: Callback | None) -> Result:
     config = TrainConfig.from_dict({**spec.train, "seed": spec.seed})
     options = ProparaOptions.from_dict(spec.source)
     wanted = PARTS if options.test else PARTS[:2]
@@ -205,7 +205,7 @@ def run(spec: RunSpec, watcher: Watcher | None) -> Result:
         parts,
         about,
         spec.checkpoint_seconds,
-    ).train(watcher)
+    ).train(callback)
 
 
 def settings(kind: str) -> list[type[Config]]:

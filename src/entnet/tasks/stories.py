@@ -11,10 +11,10 @@ from entnet.models.base import model_class
 from entnet.tasks.spec import Result, RunSpec
 from entnet.training.loop import Run
 from entnet.training.setup import prepare
-from entnet.training.trainer import Watcher
+from entnet.training.trainer import Callback
 
 
-def run(spec: RunSpec, watcher: Watcher | None) -> Result:
+def run(spec: RunSpec, callback: Callback | None) -> Result:
     config = TrainConfig.from_dict({**spec.train, "seed": spec.seed})
     train, valid, test = (
         read_stories(Path(spec.source[part])) if spec.source.get(part) else None
@@ -25,7 +25,7 @@ def run(spec: RunSpec, watcher: Watcher | None) -> Result:
     prepared = prepare(train, valid, test, config, spec.kind, spec.model)
     about = {**spec.about(), "train_data": Path(spec.source["train"]).name}
     run = Run(spec.directory, prepared.build, prepared.data, config, about, spec.checkpoint_seconds)
-    return run.train(watcher)
+    return run.train(callback)
 
 
 def settings(kind: str) -> list[type[Config]]:

@@ -17,7 +17,7 @@ from entnet.models.base import model_class
 from entnet.tasks import babi
 from entnet.tasks.spec import Options, Result, RunSpec
 from entnet.text import Vocab
-from entnet.training.trainer import Watcher
+from entnet.training.trainer import Callback
 
 KINDS = tuple(
     Kind(name, tuple(word.lower() for word in words))
@@ -44,7 +44,7 @@ def settings(kind: str) -> list[type[Config]]:
     return [model_class(kind).config_class, TrainConfig, WorldConfig]
 
 
-def run(spec: RunSpec, watcher: Watcher | None) -> Result:
+def run(spec: RunSpec, callback: Callback | None) -> Result:
     """Train on the mixture, choose on more of it, test on the official files."""
     config = TrainConfig.from_dict({**spec.train, "seed": spec.seed})
     made = WorldConfig.from_dict(spec.source)
@@ -55,7 +55,7 @@ def run(spec: RunSpec, watcher: Watcher | None) -> Result:
         for task in spec.tasks
     }
     stories = TaskStories(train, valid, joint_stories(list(parts.values())).test, "generated")
-    line = babi.train(spec, config, stories, watcher, vocabulary([*train, *valid]), options(spec))
+    line = babi.train(spec, config, stories, callback, vocabulary([*train, *valid]), options(spec))
     line["tasks"] = babi.task_scores(Path(spec.directory), config, parts)
     return line
 

@@ -24,6 +24,7 @@ from entnet.training.evaluate import score
 from entnet.training.sampling import Readings
 from entnet.training.schedule import ScheduledTask
 from entnet.training.trainer import (
+    Callback,
     Epoch,
     EpochMetrics,
     Source,
@@ -31,16 +32,15 @@ from entnet.training.trainer import (
     Trainer,
     TrainingScore,
     ValidationScore,
-    Watcher,
 )
 
 __all__ = [
+    "Callback",
     "EpochMetrics",
     "Run",
     "RunData",
     "StorySource",
     "StoryTask",
-    "Watcher",
     "draw_groups",
     "epoch_seed",
 ]

@@ -1,4 +1,4 @@
-"""Metrics for TensorBoard, and several watchers on one run."""
+"""Metrics for TensorBoard, and several callbacks on one run."""
 
 from __future__ import annotations
 
@@ -6,33 +6,33 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from entnet.errors import EntNetError
-from entnet.training.loop import EpochMetrics, Watcher
+from entnet.training.loop import Callback, EpochMetrics
 
 
-class Watchers(Watcher):
-    """Passes everything on to several watchers."""
+class Callbacks(Callback):
+    """Passes everything on to several callbacks."""
 
-    def __init__(self, watchers: Sequence[Watcher]) -> None:
-        self.watchers = watchers
+    def __init__(self, callbacks: Sequence[Callback]) -> None:
+        self.callbacks = callbacks
 
     def begin(self, epochs: int, done: int) -> None:
-        for watcher in self.watchers:
-            watcher.begin(epochs, done)
+        for callback in self.callbacks:
+            callback.begin(epochs, done)
 
     def batch(self, share: float) -> None:
-        for watcher in self.watchers:
-            watcher.batch(share)
+        for callback in self.callbacks:
+            callback.batch(share)
 
     def epoch(self, metrics: EpochMetrics) -> None:
-        for watcher in self.watchers:
-            watcher.epoch(metrics)
+        for callback in self.callbacks:
+            callback.epoch(metrics)
 
     def end(self) -> None:
-        for watcher in self.watchers:
-            watcher.end()
+        for callback in self.callbacks:
+            callback.end()
 
 
-class TensorBoard(Watcher):
+class TensorBoard(Callback):
     """Writes event files into the run's directory."""
 
     def __init__(self, directory: Path) -> None:

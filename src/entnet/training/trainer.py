@@ -55,8 +55,8 @@ class EpochMetrics:
     """Since the start of the run, interruptions not counted."""
 
 
-class Watcher:
-    """Is told how a run gets on; does nothing itself."""
+class Callback:
+    """Callback interface for training progress. All methods are no-ops."""
 
     def begin(self, epochs: int, done: int) -> None: ...
 
@@ -185,9 +185,9 @@ class Trainer:
         self.done = 0
         self.seconds = 0.0
 
-    def train(self, watcher: Watcher | None = None) -> dict[str, Any]:
+    def train(self, callback: Callback | None = None) -> dict[str, Any]:
         """Train to the end, from wherever the run stands, and return its result."""
-        watcher = watcher or Watcher()
+        callback = callback or Callback()
         torch.set_num_threads(self.config.threads)
         finished = self.directory / "result.json"
         self._claim()
@@ -195,18 +195,18 @@ class Trainer:
             result: dict[str, Any] = json.loads(finished.read_text(encoding="utf-8"))
             return result
         self._resume()
-        watcher.begin(self.config.epochs, self.done)
+        callback.begin(self.config.epochs, self.done)
         saved = time.monotonic()
         try:
             while not (self.done and self._finished()):
-                metrics = self._epoch(self.done + 1, watcher)
+                metrics = self._epoch(self.done + 1, callback)
                 self._append(metrics)
-                watcher.epoch(metrics)
+                callback.epoch(metrics)
                 if time.monotonic() - saved >= self.checkpoint_seconds:
                     self._save()
                     saved = time.monotonic()
         finally:
-            watcher.end()
+            callback.end()
         self._save()
         return self._finish()
 
@@ -214,10 +214,10 @@ class Trainer:
         spent = 0 < self.config.max_seconds <= self.seconds
         return spent or self.task.finished(self.done)
 
-    def _epoch(self, number: int, watcher: Watcher) -> EpochMetrics:
+    def _epoch(self, number: int, callback: Callback) -> EpochMetrics:
         started = time.perf_counter()
         rate = self.task.learning_rate(number, 0.0)
-        training, sentences = self._update(number, watcher)
+        training, sentences = self._update(number, callback)
         trained = time.perf_counter()
         valid = self.task.validate(self.engine, number, training)
         if valid.better:
@@ -237,7 +237,7 @@ class Trainer:
             self.seconds,
         )
 
-    def _update(self, number: int, watcher: Watcher) -> tuple[TrainingScore, int]:
+    def _update(self, number: int, callback: Callback) -> tuple[TrainingScore, int]:
         """An epoch's updates: what they saw, and how many sentences they read."""
         epoch = self.source.epoch(number)
         torch.manual_seed(epoch.seed)
@@ -251,7 +251,7 @@ class Trainer:
             errors += seen.errors
             questions += seen.questions
             sentences += batch.sentences
-            watcher.batch(done / epoch.count)
+            callback.batch(done / epoch.count)
         if not np.isfinite(loss):
             raise EntNetError(
                 f"the loss became {loss} in epoch {number}; a smaller learning rate than {rate} may help"
