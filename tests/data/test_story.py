@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from entnet import Corpus, Question, Story, Vocab
-from entnet.data.story import longest_sentence, story_words
+from entnet.data.story import Draw, longest_sentence, story_words
 
 
 @pytest.fixture
@@ -38,6 +38,35 @@ def test_memory_limit_gives_late_questions_their_own_entry(corpus: Corpus) -> No
     assert sorted((entries.end - entries.start).tolist()) == [1, 1, 2, 2, 2, 2]
     assert sorted(entries.questions_per_entry.tolist()) == [1, 1, 1, 1, 1, 1]
     assert (entries.end - entries.start).max() == 2
+
+
+@pytest.mark.parametrize("draw", ["story", "question"])
+@pytest.mark.parametrize("limit", [None, 2])
+def test_supporting_facts_are_rows_of_the_batch(
+    corpus: Corpus, stories: list[Story], draw: Draw, limit: int | None
+) -> None:
+    asked = [(story, question) for story in stories for question in story.questions]
+    entries = corpus.entries(draw, limit)
+    order = np.arange(len(entries))[::-1]
+    batch = entries.batch(order)
+    assert batch.supports is not None
+    for number, facts in zip(entries.questions_of(order), batch.supports.tolist(), strict=True):
+        story, question = asked[number]
+        first = max(question.after - limit, 0) if limit else 0
+        named = [story.sentences[fact] for fact in question.supports if fact >= first]
+        rows = [row for row in facts if row >= 0]
+        vocab = Vocab.build(story_words(stories))
+        words = Corpus.encode([Story(tuple(named), ())], vocab, batch.words.shape[1]).words
+        assert batch.words[rows].tolist() == words.tolist()
+
+
+def test_facts_that_are_not_read_are_no_rows() -> None:
+    """Whoever writes a file may name a sentence that comes after the question."""
+    story = Story(("A b.", "C d."), (Question(1, "A?", "b", (0, 1)), Question(1, "A?", "b")))
+    corpus = Corpus.encode([story], Vocab.build(story_words([story])))
+    batch = corpus.entries().batch(np.array([0]))
+    assert batch.supports is not None
+    assert batch.supports.tolist() == [[0, -1], [-1, -1]]
 
 
 def test_sentences_beyond_the_last_question_are_not_read() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -44,6 +45,9 @@ def test_facts_keep_their_order_and_questions_their_past(
 ) -> None:
     rng = np.random.default_rng(seed)
     batch = CORPUS.entries().batch(np.arange(stories))
+    batch = replace(
+        batch, supports=torch.stack([batch.question_step, batch.question_step * 0 - 1], 1)
+    )
     counts = rng.integers(0, most + 1, size=stories)
     books = book_rows(int(counts.sum()), seed).astype(np.int64)
     hidden = hide(batch, counts, books, rng)
@@ -52,6 +56,8 @@ def test_facts_keep_their_order_and_questions_their_past(
     assert torch.equal(
         hidden.story_offsets.diff() - torch.from_numpy(counts), batch.story_offsets.diff()
     )
+    assert torch.equal(hidden.words[hidden.supports[:, 0]], batch.words[batch.supports[:, 0]])
+    assert bool((hidden.supports[:, 1] == -1).all())
     facts = (~hidden.quiet).long().cumsum(0)
     # As many facts of the batch have been read when each question is asked, and the next one has not.
     assert torch.equal(facts[hidden.question_step], batch.question_step + 1)

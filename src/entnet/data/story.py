@@ -81,6 +81,9 @@ class RaggedBatch:
     """(S, m) words that the slots of each story stand for, where keys differ per story."""
     quiet: Tensor | None = None
     """(N) sentences that are known to mean nothing, and should open no gate; only training looks at it."""
+    supports: Tensor | None = None
+    """(Q, F) rows of ``words`` that each answer follows from, as far as they are read, −1 filling up; none
+    where the data do not say. No network of the package looks at them."""
 
     @property
     def questions(self) -> int:
@@ -105,6 +108,7 @@ class RaggedBatch:
             self.answers.to(device),
             keys,
             None if self.quiet is None else self.quiet.to(device),
+            None if self.supports is None else self.supports.to(device),
         )
 
 
@@ -130,6 +134,8 @@ class Corpus:
     """Words of the stories that the vocabulary lacks."""
     story_keys: Ints | None = None
     """(S, m)"""
+    supports: Ints | None = None
+    """(Q, F) each question's supporting facts: sentences of its story, counted from 0, −1 filling up"""
 
     @classmethod
     def encode(
@@ -173,6 +179,7 @@ class Corpus:
             answers=np.array(vocab.encode(answers), dtype=np.int64),
             unknown_answers=np.array([answer not in vocab for answer in answers], dtype=np.bool_),
             unknown_words=list(unknown),
+            supports=_supports([question for _, question in asked]),
         )
 
     @property
@@ -244,6 +251,12 @@ class Entries:
         if corpus.story_keys is not None:
             story = np.searchsorted(corpus.story_offsets, self.start[chosen], side="right") - 1
             keys = torch.from_numpy(corpus.story_keys[story])
+        supports = None
+        if corpus.supports is not None:
+            facts, first = corpus.supports[questions], self.start[chosen][entry] - story_start
+            heard = (facts >= first[:, None]) & (facts < (first + read)[:, None]) & (facts >= 0)
+            rows_of_facts = facts + (offsets[entry] - first)[:, None]
+            supports = torch.from_numpy(np.where(heard, rows_of_facts, -1))
         return RaggedBatch(
             words=torch.from_numpy(corpus.words[rows]),
             story_offsets=torch.from_numpy(offsets),
@@ -251,6 +264,7 @@ class Entries:
             question_step=torch.from_numpy(offsets[entry] + read - 1),
             answers=torch.from_numpy(corpus.answers[questions]),
             story_keys=keys,
+            supports=supports,
         )
 
     def groups(
@@ -292,6 +306,10 @@ class Entries:
             first = int(everything.story_offsets[story])
             last = int(everything.story_offsets[story + stories])
             keys, quiet = everything.story_keys, everything.quiet
+            supports = everything.supports
+            if supports is not None:
+                supports = supports[question : question + asked]
+                supports = torch.where(supports < 0, -1, supports - first)
             yield RaggedBatch(
                 words=everything.words[first:last],
                 story_offsets=everything.story_offsets[story : story + stories + 1] - first,
@@ -300,9 +318,20 @@ class Entries:
                 answers=everything.answers[question : question + asked],
                 story_keys=None if keys is None else keys[story : story + stories],
                 quiet=None if quiet is None else quiet[first:last],
+                supports=supports,
             )
             story += stories
             question += asked
+
+
+def _supports(questions: Sequence[Question]) -> Ints | None:
+    longest = max((len(question.supports) for question in questions), default=0)
+    if not longest:
+        return None
+    facts = np.full((len(questions), longest), -1, dtype=np.int64)
+    for row, question in zip(facts, questions, strict=True):
+        row[: len(question.supports)] = question.supports
+    return facts
 
 
 def _padded(rows: list[list[int]], length: int) -> Ints:

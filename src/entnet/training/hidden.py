@@ -93,12 +93,16 @@ def hide(
     following = np.append(rows[1:], total)
     last = np.append(story[1:] != story[:-1], True)
     following[last] = new_offsets[1:][story[last]]
+    facts = batch.supports
+    if facts is not None:
+        facts = torch.where(facts < 0, -1, torch.from_numpy(rows)[facts])
     return replace(
         batch,
         words=torch.from_numpy(words),
         story_offsets=torch.from_numpy(new_offsets),
         question_step=torch.from_numpy(following[batch.question_step.numpy()] - 1),
         quiet=torch.from_numpy(quiet),
+        supports=facts,
     )
 
 
