@@ -23,7 +23,7 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").g
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 OWN_TESTS = {"new-task.md", "new-model.md"}
 """Pages whose code is to be put into files, as their own tests do."""
-EXAMPLES = sorted((ROOT / "examples").glob("0[1-3]_*.py"))
+EXAMPLES = sorted((ROOT / "examples").glob("[0-9]*.py"))
 
 
 def blocks(page: Path, *languages: str) -> list[str]:
