@@ -115,9 +115,9 @@ class Sweep:
             self.callback.started(spec)
 
     def _next(self) -> RunSpec | None:
-        """The first that waits and no other sweep is at; with ``stop_at_zero``, better one whose task no
-        run is busy with."""
-        at_work = {standing.spec.task for standing in self.running.values()}
+        """The next pending run that no other process holds. With ``stop_at_zero``, prefer a task that has
+        no run in progress."""
+        at_work = {status.spec.task for status in self.running.values()}
         order = sorted(self.waiting, key=lambda spec: self.stop_at_zero and spec.task in at_work)
         undecided = self._first_runs(self.waiting) | self._first_runs(self._at_work())
         return next(
@@ -131,7 +131,7 @@ class Sweep:
         )
 
     def _at_work(self) -> list[RunSpec]:
-        return [standing.spec for standing in self.running.values()]
+        return [status.spec for status in self.running.values()]
 
     @property
     def _first_seed(self) -> int:
@@ -171,13 +171,13 @@ class Sweep:
         self.skips += len(specs)
 
     def _look(self) -> None:
-        for standing in self.running.values():
-            standing.epoch, standing.valid_error = progress_of(standing.spec)
+        for status in self.running.values():
+            status.epoch, status.valid_error = progress_of(status.spec)
             # A killed run repeats the epochs since its last checkpoint.
-            standing.first_epoch = min(standing.first_epoch, standing.epoch)
+            status.first_epoch = min(status.first_epoch, status.epoch)
 
     def _take(self, ended: RunOutcome) -> None:
-        standing = self.running.pop(ended.spec.directory)
+        status = self.running.pop(ended.spec.directory)
         if ended.busy:
             self.waiting.append(ended.spec)
             return
@@ -186,9 +186,9 @@ class Sweep:
         else:
             add_result(self.results, ended.line)
             self.lines = read_results(self.results)  # another sweep may have added to it
-            epochs = ended.line.get("epochs", 1) - standing.first_epoch
+            epochs = ended.line.get("epochs", 1) - status.first_epoch
             self.work_done += run_cost(ended.spec) * epochs / ended.spec.epochs
-            self.work_seconds += time.monotonic() - standing.began
+            self.work_seconds += time.monotonic() - status.began
         self.callback.ended(ended)
         self._skip_solved()
         self._settle_groups()
@@ -216,10 +216,10 @@ class Sweep:
         """At most so long, by the speed seen so far."""
         now = time.monotonic()
         done, seconds = self.work_done, self.work_seconds
-        for standing in self.running.values():
-            share = (standing.epoch - standing.first_epoch) / standing.spec.epochs
-            done += run_cost(standing.spec) * share
-            seconds += now - standing.began if share else 0.0
+        for status in self.running.values():
+            share = (status.epoch - status.first_epoch) / status.spec.epochs
+            done += run_cost(status.spec) * share
+            seconds += now - status.began if share else 0.0
         speed = done / seconds if done and seconds else SENTENCES_A_SECOND
         left = sum(run_cost(spec) for spec in self.waiting)
         left += sum(run_cost(s.spec, s.epoch) for s in self.running.values())

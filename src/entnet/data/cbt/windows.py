@@ -90,8 +90,9 @@ class WindowedQuestions:
     ) -> Corpus:
         """The same questions as stories, a window a sentence, for networks that read those.
 
-        New words take the ``fresh`` rows behind the known ones: in order, or, where there is a source of
-        chance, from anywhere on. With it, ``disguise`` is how often a candidate is read as a new word.
+        Out-of-vocabulary words share ``fresh`` embedding rows after the vocabulary: assigned in order, or
+        from a random offset if ``draw`` is given. With ``draw``, each candidate is also replaced by such
+        a row with probability ``disguise``.
         """
         width = max(WINDOW, query_width)
         story = np.repeat(np.arange(len(self)), np.diff(self.offsets))
