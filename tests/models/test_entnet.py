@@ -13,7 +13,7 @@ from torch import Tensor
 from entnet import Corpus, EntNet, EntNetConfig, Question, RaggedBatch, Story, TrainConfig, Vocab
 from entnet.data.story import story_words
 from entnet.errors import EntNetError
-from entnet.models.encoder import position_encoding
+from entnet.models.layers import position_encoding
 from entnet.ops.reference import ScanParameters, memory_scan, memory_step
 from entnet.training.engine import TorchEngine
 

@@ -14,7 +14,7 @@ from entnet.config import ConfigError, TrainConfig
 from entnet.data.babi import read_babi
 from entnet.data.story import Corpus, RaggedBatch, Story, story_words
 from entnet.models import MemN2N, StoryModel
-from entnet.models.encoder import position_encoding
+from entnet.models.layers import position_encoding
 from entnet.models.memn2n import MemN2NConfig, position_weights
 from entnet.text import Vocab
 from entnet.training.loop import Run

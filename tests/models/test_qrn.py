@@ -8,8 +8,9 @@ import torch
 
 from entnet.config import ConfigError
 from entnet.data.story import Corpus, RaggedBatch, Story, story_words
+from entnet.models.layers import position_encoding
 from entnet.models.past import past_of
-from entnet.models.qrn import QRN, QRNConfig, position_weights, reduction_weights
+from entnet.models.qrn import QRN, QRNConfig, reduction_weights
 from entnet.text import Vocab
 
 
@@ -66,7 +67,7 @@ def test_step_by_step(stories: list[Story]) -> None:
     """Two layers, one question at a time, as the equations stand."""
     model = build(stories, layers=2)
     batch = batch_of(model, stories)
-    scores, past, mask = model(batch), past_of(batch), position_weights(5, 6)
+    scores, past, mask = model(batch), past_of(batch), position_encoding(5, 6)
     for number in range(batch.questions):
         rows = past.rows[number, : int(past.lengths[number])]
         m = (model.embedding[batch.words[rows]] * mask).sum(1)

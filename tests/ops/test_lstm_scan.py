@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from entnet.errors import EntNetError
-from entnet.models.lstm import pack
+from entnet.models.layers import pack
 from entnet.ops.lstm import lstm_scan, lstm_scan_reference
 
 LENGTHS = [[1], [4, 2, 3], [0, 3, 3, 1], [2, 2], [0, 1], [9, 30, 1, 30, 17]]

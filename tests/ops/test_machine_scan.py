@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from entnet.errors import EntNetError
-from entnet.models.lstm import pack
+from entnet.models.layers import pack
 from entnet.ops.machine import Machine, Norms, Start, machine_scan_reference
 from entnet.ops.machine_native import machine_scan
 

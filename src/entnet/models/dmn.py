@@ -27,8 +27,7 @@ from torch import Tensor, nn
 from entnet.config import ModelConfig
 from entnet.data.story import RaggedBatch
 from entnet.models.base import StoryModel, register
-from entnet.models.encoder import position_encoding
-from entnet.models.lstm import pack
+from entnet.models.layers import pack, position_encoding
 from entnet.models.past import Past, past_of
 from entnet.ops.gru import gru_scan
 from entnet.text import Vocab
@@ -84,8 +83,7 @@ class GRU(nn.Module):
     def read(self, inputs: Tensor, lengths: Tensor, attention: Tensor | None = None) -> Tensor:
         """States after every input, sequence by sequence, from zero on."""
         packing = pack(lengths)
-        laid = torch.empty_like(packing.place)
-        laid[packing.place] = torch.arange(len(laid), device=laid.device)
+        laid = packing.lay(torch.arange(len(packing.place), device=inputs.device))
         nothing = inputs.new_zeros((len(lengths), self.U.shape[1]))
         given = None if attention is None else attention[laid]
         states = gru_scan(inputs[laid], self.U.flatten(0, 1), nothing, packing.active, given)

@@ -26,7 +26,7 @@ from torch import Tensor, nn
 from entnet.config import ModelConfig
 from entnet.data.story import RaggedBatch
 from entnet.models.base import StoryModel, register
-from entnet.models.lstm import pack
+from entnet.models.layers import pack
 from entnet.models.past import past_of
 from entnet.ops.gru import gru_scan
 from entnet.text import Vocab
@@ -203,8 +203,7 @@ class DNTM(StoryModel):
         places = torch.arange(len(past.flat), device=ends.device) + 2 * past.question
         which[places] = past.flat
         packing = pack(lengths)
-        laid = torch.empty_like(which).index_copy(0, packing.place, which)
-        hiddens, found = self._steps(facts[laid], packing.active)
+        hiddens, found = self._steps(facts[packing.lay(which)], packing.active)
         back = torch.empty_like(packing.order)
         back[packing.order] = torch.arange(len(back), device=back.device)
         return Reading(hiddens[packing.place], ends, words[which], found[back])
@@ -213,9 +212,7 @@ class DNTM(StoryModel):
         """(N, F): the mean state of the GRU over the words of each row, zero without words."""
         lengths = (words != 0).sum(1)
         packing = pack(lengths)
-        tokens = words[words != 0]
-        laid = torch.empty_like(tokens).index_copy(0, packing.place, tokens)
-        inputs = nn.functional.embedding(laid, self.word_table)
+        inputs = nn.functional.embedding(packing.lay(words[words != 0]), self.word_table)
         nothing = inputs.new_zeros((len(words), self.config.word_units))
         states = gru_scan(inputs, self.word_U, nothing, packing.active)[packing.place]
         rows = torch.arange(len(words), device=words.device).repeat_interleave(lengths)

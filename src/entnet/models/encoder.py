@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from entnet.config import EntNetConfig
+from entnet.models.layers import position_encoding
 
 
 def encode(words: Tensor, embedding: Tensor, mask: Tensor | None) -> Tensor:
@@ -15,13 +16,6 @@ def encode(words: Tensor, embedding: Tensor, mask: Tensor | None) -> Tensor:
     """
     e = nn.functional.embedding(words, embedding)  # (N, L, d)
     return e.sum(1) if mask is None else (e * mask).sum(1)
-
-
-def position_encoding(length: int, width: int) -> Tensor:
-    """MemN2N's fixed mask: l_kj = (1 − j/J) − (k/d)(1 − 2j/J), words j and units k counted from 1."""
-    j = torch.arange(1, length + 1).unsqueeze(1) / length
-    k = torch.arange(1, width + 1).unsqueeze(0) / width
-    return (1 - j) - k * (1 - 2 * j)
 
 
 class Encoder(nn.Module):

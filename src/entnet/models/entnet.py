@@ -14,6 +14,7 @@ from entnet.errors import EntNetError
 from entnet.models.base import Answers, StoryModel, register
 from entnet.models.compiled import stream_of
 from entnet.models.encoder import Encoder, encode
+from entnet.models.layers import dropout_mask
 from entnet.models.memory import Memory, MemoryState
 from entnet.models.named import NamedSlots, name_slots
 from entnet.models.own_code import is_own_method
@@ -289,9 +290,4 @@ class EntNet(StoryModel):
 
     def _kept_dimensions(self, batch: RaggedBatch) -> Tensor:
         stories = batch.story_offsets.numel() - 1
-        keep = 1 - self.config.dropout
-        return (
-            torch.full((stories, self.config.width), keep, device=self.embedding.device)
-            .bernoulli()
-            .div(keep)
-        )
+        return dropout_mask(stories, self.config.width, self.config.dropout, self.embedding.device)

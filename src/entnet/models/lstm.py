@@ -7,7 +7,7 @@ the same as reading story and question as one sequence, for every question, from
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from entnet.config import ModelConfig
 from entnet.data.story import RaggedBatch
 from entnet.models.base import StoryModel, register
+from entnet.models.layers import pack
 from entnet.ops.lstm import lstm_scan
 from entnet.text import Vocab
 
@@ -42,37 +43,6 @@ class LSTMConfig(ModelConfig):
         self.require(
             self.weight_scale >= 0, f"weight_scale is {self.weight_scale}, but must not be negative"
         )
-
-
-class Packing(NamedTuple):
-    """Sequences of different lengths, laid out by time: all first words, all second words, …
-
-    Longer sequences come first, so those still being read are always the first few.
-    """
-
-    active: list[int]
-    """How many sequences are still being read, step by step."""
-    order: Tensor
-    """(S) sequences, longest first."""
-    place: Tensor
-    """(N) where each word, counted sequence by sequence, is laid."""
-
-
-def pack(lengths: Tensor) -> Packing:
-    """Lay out sequences of these lengths, some of which may be 0."""
-    sequences, total = lengths.numel(), int(lengths.sum())
-    sorted_lengths, order = lengths.sort(descending=True, stable=True)
-    rank = torch.empty_like(order)
-    rank[order] = torch.arange(sequences, device=order.device)
-    longest = int(sorted_lengths[0]) if sequences else 0
-    steps = torch.arange(longest, device=lengths.device)
-    active = (lengths.unsqueeze(0) > steps.unsqueeze(1)).sum(1)
-    row_start = active.cumsum(0) - active
-
-    sequence = torch.repeat_interleave(lengths)
-    start = lengths.cumsum(0) - lengths
-    step = torch.arange(total, device=lengths.device) - start[sequence]
-    return Packing(active.tolist(), order, row_start[step] + rank[sequence])
 
 
 @register
@@ -125,10 +95,7 @@ class LSTM(StoryModel):
     ) -> tuple[Tensor, Tensor]:
         """Hidden states and cells after every word, sequence by sequence."""
         packing = pack(lengths)
-        tokens = words[words != 0]
-        laid = torch.empty_like(tokens)
-        laid[packing.place] = tokens
-        order = packing.order
+        laid, order = packing.lay(words[words != 0]), packing.order
         hiddens, cells = lstm_scan(table, laid, self.U, hidden[order], cell[order], packing.active)
         return hiddens[packing.place], cells[packing.place]
 

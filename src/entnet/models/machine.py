@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from entnet.config import ModelConfig
 from entnet.data.story import RaggedBatch
 from entnet.models.base import StoryModel
-from entnet.models.lstm import Packing, pack
+from entnet.models.layers import Packing, pack
 from entnet.models.weaving import MARKS, Stream, weave
 from entnet.ops.lstm import lstm_scan
 from entnet.ops.machine import Machine, Norms, Start, State, machine_states
@@ -151,7 +151,7 @@ class MemoryMachine(StoryModel):
     def _laid(self, batch: RaggedBatch) -> Laid:
         stream = weave(batch, self.config.vocabulary, self.config.blank_steps)
         packing = pack(stream.lengths)
-        return Laid(stream, packing, _lay(stream.tokens, packing))
+        return Laid(stream, packing, packing.lay(stream.tokens))
 
     def _arguments(
         self, laid: Laid
@@ -188,15 +188,9 @@ class MemoryMachine(StoryModel):
         story = torch.arange(len(lengths), device=ends.device).repeat_interleave(lengths)
         mirrored = (2 * ends - lengths)[story] - 1 - torch.arange(len(story), device=ends.device)
         nothing = self.bias.new_zeros((len(lengths), units))
-        words = _lay(laid.stream.tokens[mirrored], laid.packing)
+        words = laid.packing.lay(laid.stream.tokens[mirrored])
         no_recurrence = self.bias.new_zeros((4 * units, units))
         states, _ = lstm_scan(
             self.backward_table, words, no_recurrence, nothing, nothing, laid.packing.active
         )
-        return _lay(states[laid.packing.place][mirrored], laid.packing)
-
-
-def _lay(values: Tensor, packing: Packing) -> Tensor:
-    """Story by story → by time."""
-    laid = torch.empty_like(values)
-    return laid.index_copy(0, packing.place, values)
+        return laid.packing.lay(states[laid.packing.place][mirrored])

@@ -26,6 +26,7 @@ from torch import Tensor, nn
 from entnet.config import ModelConfig
 from entnet.data.story import RaggedBatch
 from entnet.models.base import StoryModel, register
+from entnet.models.layers import position_encoding
 from entnet.models.past import past_of
 from entnet.text import Vocab
 
@@ -54,13 +55,6 @@ class QRNConfig(ModelConfig):
         for name in ("width", "layers"):
             value = getattr(self, name)
             self.require(value >= 1, f"{name} is {value}, but must be at least 1")
-
-
-def position_weights(length: int, width: int) -> Tensor:
-    """l_jk = (1 − k/d) + (j/J)(2k/d − 1), words j and units k counted from 1: (J, d)"""
-    j = torch.arange(1, length + 1).unsqueeze(1) / length
-    k = torch.arange(1, width + 1).unsqueeze(0) / width
-    return (1 - k) + j * (2 * k - 1)
 
 
 LEAST = -20.0
@@ -96,7 +90,7 @@ class QRN(StoryModel):
         self.gates = nn.Parameter(torch.empty(gates, d).uniform_(-bound, bound))
         self.gate_bias = nn.Parameter(torch.zeros(gates))
         self.R = nn.Parameter(nn.init.xavier_uniform_(torch.empty(words, d)))
-        weights = position_weights(config.sentence_length, d)
+        weights = position_encoding(config.sentence_length, d)
         self.register_buffer("weights", weights, persistent=False)
         self.after_update()
 

@@ -16,6 +16,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from entnet.config import EntNetConfig
 from entnet.data.propara.encode import TAGS, ProcessBatch
 from entnet.models.base import register
+from entnet.models.layers import position_encoding
 from entnet.models.memory import Memory
 from entnet.models.processes.base import (
     ProcessConfig,
@@ -24,7 +25,7 @@ from entnet.models.processes.base import (
     mean_embedding,
     padded_place,
 )
-from entnet.models.qrn import position_weights, reduction_weights
+from entnet.models.qrn import reduction_weights
 from entnet.ops import memory_scan
 from entnet.text import Vocab
 
@@ -196,7 +197,7 @@ class ProcessQRN(SlotModel):
         d = config.width
         self.reduce = nn.Linear(2 * d, d)
         self.gates = nn.Linear(d, 3)
-        weights = position_weights(config.sentence_length, config.embedding_width)
+        weights = position_encoding(config.sentence_length, config.embedding_width)
         self.register_buffer("weights", weights, persistent=False)
 
     def slots(self, batch: ProcessBatch, keys: Tensor) -> tuple[Tensor, Tensor]:

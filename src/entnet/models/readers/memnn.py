@@ -24,6 +24,7 @@ from entnet.data.story import RaggedBatch
 from entnet.errors import EntNetError
 from entnet.models.base import Answers, StoryModel, register
 from entnet.models.encoder import encode
+from entnet.models.layers import dropout_mask
 from entnet.text import Vocab
 
 CANDIDATES = 10
@@ -148,8 +149,7 @@ class WindowMemory(StoryModel):
         if not (self.training and self.config.dropout > 0):
             return None
         stories = batch.story_offsets.numel() - 1
-        kept = 1 - self.config.dropout
-        return torch.full((stories, self.config.width), kept).bernoulli().div(kept)
+        return dropout_mask(stories, self.config.width, self.config.dropout)
 
 
 def _softmax(match: Tensor, asked: Tensor, stories: int) -> Tensor:
