@@ -24,7 +24,7 @@ LINES = {
     "bow": 201,
     "generated": 6,
     "joint": 7,
-    "propara": 10,
+    "propara": 20,
     "table1a": 70,
     "table1b": 5,
     "table2": 229,

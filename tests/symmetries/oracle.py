@@ -9,6 +9,8 @@ from entnet import Story, Symmetries
 from entnet.data.babi_solvers import UnsolvableError, solve_story
 from entnet.data.story import story_words
 from entnet.symmetries.group import orbits
+from entnet.symmetries.phrases import Phrases
+from entnet.symmetries.telling import NO_PHRASES
 from entnet.symmetries.verify import permute_story
 
 NAMES = [
@@ -56,10 +58,15 @@ def found_pairs(found: Symmetries) -> set[frozenset[str]]:
     return {frozenset(pair) for orbit in carried for pair in itertools.combinations(orbit, 2)}
 
 
-def is_true(task: int, stories: Sequence[Story], mapping: Mapping[str, str]) -> bool:
+def is_true(
+    task: int,
+    stories: Sequence[Story],
+    mapping: Mapping[str, str],
+    phrases: Phrases = NO_PHRASES,
+) -> bool:
     """Whether the solver gives the permuted answer to every permuted question that it solves as it is."""
     for story in stories:
-        permuted = permute_story(story, mapping)
+        permuted = permute_story(story, mapping, phrases)
         try:
             now = solve_story(task, permuted)
             then = solve_story(task, story)
@@ -76,4 +83,10 @@ def is_true(task: int, stories: Sequence[Story], mapping: Mapping[str, str]) -> 
 
 def false_swaps(task: int, stories: Sequence[Story], found: Symmetries) -> list[str]:
     """Found swaps that the solver refutes."""
-    return [str(swap) for swap in found.swaps if not is_true(task, stories, swap.mapping)]
+    false = [swap for swap in found.swaps if not is_true(task, stories, swap.mapping)]
+    false += [
+        swap
+        for swap in found.phrase_swaps
+        if not is_true(task, stories, swap.mapping, found.phrases)
+    ]
+    return [str(swap) for swap in false]

@@ -223,11 +223,15 @@ def _say_what_it_took(result: dict[str, Any]) -> None:
         soft_wrap=True,
     )
     if found and proposed:
-        kept = {frozenset(group) for group in found["groups"]}
-        dropped = [group for group in proposed["groups"] if frozenset(group) not in kept]
+        kept = {frozenset(group) for group in _groups(found)}
+        dropped = [group for group in _groups(proposed) if frozenset(group) not in kept]
         if dropped:
             groups = "; ".join(", ".join(group) for group in dropped)
             warn(f"not confirmed by the network as a whole, so not permuted as such: {groups}")
+
+
+def _groups(symmetries: dict[str, Any]) -> list[list[str]]:
+    return [*symmetries["groups"], *symmetries.get("phrase_groups", ())]
 
 
 def advice(metrics: Path, result: dict[str, Any]) -> list[str]:

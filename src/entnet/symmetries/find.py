@@ -10,9 +10,11 @@ from typing import Any, Self
 from entnet.data.story import Story
 from entnet.errors import EntNetError
 from entnet.symmetries.group import Swap, complete_groups, orbits, side_by_side
+from entnet.symmetries.phrases import Phrases, find_phrases
 from entnet.symmetries.propose import NOTHING, Counts, Difference, common_words
-from entnet.symmetries.telling import Telling
+from entnet.symmetries.telling import NO_PHRASES, Telling, enough_of
 from entnet.symmetries.verify import Check, KnownAnswers, Score, changed_answers, loss_difference
+from entnet.text import tokenise
 
 LIMIT = 4.7
 """Differences at least this many standard deviations large refuse a permutation."""
@@ -59,17 +61,30 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Symmetries:
-    """Words that are interchangeable: alone, in groups, or only together, in joint members."""
+    """Words that are interchangeable: alone, in groups, or only together, in joint members; and phrases."""
 
     groups: tuple[tuple[str, ...], ...]
     joint: tuple[tuple[tuple[str, ...], ...], ...]
     """Each a list of members that may change places, and their words with them."""
     group_evidence: tuple[Evidence, ...] = ()
     joint_evidence: tuple[Evidence, ...] = ()
+    phrases: Phrases = NO_PHRASES
+    """What counts as a word in the following groups: "box of chocolates" is no box."""
+    phrase_groups: tuple[tuple[str, ...], ...] = ()
+    """Phrases and words that are interchangeable where phrases stay whole."""
+    phrase_evidence: tuple[Evidence, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.groups or self.joint or self.phrase_groups)
+
+    @property
+    def phrase_swaps(self) -> list[Swap]:
+        """Swaps of phrases, and of words where phrases stay whole."""
+        return [Swap((a,), (b,)) for group in self.phrase_groups for a, b in combinations(group, 2)]
 
     @property
     def swaps(self) -> list[Swap]:
-        """Swaps that make all the permutations."""
+        """Swaps that make all the permutations of words."""
         single = [Swap((a,), (b,)) for group in self.groups for a, b in combinations(group, 2)]
         return single + [Swap(a, b) for members in self.joint for a, b in combinations(members, 2)]
 
@@ -82,15 +97,21 @@ class Symmetries:
             tuple(tuple(tuple(member) for member in members) for members in values["joint"]),
             tuple(Evidence(**one) for one in evidence.get("groups", ())),
             tuple(Evidence(**one) for one in evidence.get("joint", ())),
+            Phrases(frozenset(values.get("phrases", ()))),
+            tuple(tuple(group) for group in values.get("phrase_groups", ())),
+            tuple(Evidence(**one) for one in evidence.get("phrase_groups", ())),
         )
 
     def to_json(self) -> dict[str, Any]:
         return {
             "groups": [list(group) for group in self.groups],
             "joint": [[list(member) for member in members] for members in self.joint],
+            "phrases": sorted(self.phrases.whole),
+            "phrase_groups": [list(group) for group in self.phrase_groups],
             "evidence": {
                 "groups": [evidence.to_json() for evidence in self.group_evidence],
                 "joint": [evidence.to_json() for evidence in self.joint_evidence],
+                "phrase_groups": [evidence.to_json() for evidence in self.phrase_evidence],
             },
         }
 
@@ -104,36 +125,94 @@ def find_symmetries(
     leave the losses on the ``held_out`` stories as they are.
     """
     _require_enough(stories)
+    stories = enough_of(stories)
     search = _Search(stories, score, held_out)
     search.single()
     search.join()
-    return search.result()
+    return _with_phrases(search.result(), stories, score, held_out)
+
+
+def _with_phrases(
+    found: Symmetries, stories: Sequence[Story], score: Score | None, held_out: Sequence[Story]
+) -> Symmetries:
+    """What was found of words, and what shows only where phrases count as words."""
+    texts = (
+        tokenise(text)
+        for story in stories
+        for text in (*story.sentences, *(question.text for question in story.questions))
+    )
+    phrases = find_phrases(texts, found.groups)
+    if not phrases.whole:
+        return found
+    search = _Search(stories, score, held_out, phrases)
+    search.single()
+    groups = [group for group in search.groups if _is_new(group, phrases, found.groups)]
+    evidence = [search.evidence_of(group) for group in groups]
+    used = {member for group in groups for member in group}
+    kept = {phrase for phrase in phrases.whole if used & {phrase, *phrase.split()}}
+    return replace(
+        found,
+        phrases=Phrases(frozenset(kept)),
+        phrase_groups=tuple(groups),
+        phrase_evidence=tuple(evidence),
+    )
+
+
+def _is_new(group: tuple[str, ...], phrases: Phrases, known: Sequence[tuple[str, ...]]) -> bool:
+    """Whether a group says more than the groups of words: not of *the kitchen* and *the garden*."""
+    split = [member.split() for member in group]
+    parts = {word for phrase in phrases.whole for word in phrase.split()}
+    if all(len(words) == 1 and words[0] not in parts for words in split):
+        return False
+    if len({len(words) for words in split}) > 1:
+        return True
+    columns = [set(column) for column in zip(*split, strict=True)]
+    moved = [column for column in columns if len(column) > 1]
+    return len(moved) != 1 or not any(moved[0] <= set(group) for group in known)
 
 
 def confirmed(found: Symmetries, held_out: Sequence[Story], score: Score) -> Symmetries:
     """What of found symmetries leaves losses as they are, on stories that the scored network never saw."""
 
-    def difference(swap: Swap) -> float:
-        return loss_difference(held_out, swap.mapping, score)
+    def difference(swap: Swap, phrases: Phrases = NO_PHRASES) -> float:
+        return loss_difference(held_out, swap.mapping, score, phrases)
 
-    groups: list[tuple[str, ...]] = []
-    group_evidence = []
-    for group, evidence in zip(found.groups, found.group_evidence, strict=True):
-        pairs = {
-            frozenset(pair): difference(Swap(pair[:1], pair[1:])) for pair in combinations(group, 2)
-        }
-        kept = {pair: abs(z) for pair, z in pairs.items() if abs(z) < LOSS_LIMIT}
-        for part in complete_groups(kept) if kept else []:
-            worst = max((pairs[frozenset(pair)] for pair in combinations(part, 2)), key=abs)
-            groups.append(part)
-            group_evidence.append(replace(evidence, loss_difference=round(worst, 2)))
+    def true_parts(
+        groups: Sequence[tuple[str, ...]], evidences: Sequence[Evidence], phrases: Phrases
+    ) -> tuple[tuple[tuple[str, ...], ...], tuple[Evidence, ...]]:
+        """Of each group what holds, with its evidence."""
+        parts, why = [], []
+        for group, evidence in zip(groups, evidences, strict=True):
+            pairs = {
+                frozenset(pair): difference(Swap(pair[:1], pair[1:]), phrases)
+                for pair in combinations(group, 2)
+            }
+            kept = {pair: abs(z) for pair, z in pairs.items() if abs(z) < LOSS_LIMIT}
+            for part in complete_groups(kept) if kept else []:
+                worst = max((pairs[frozenset(pair)] for pair in combinations(part, 2)), key=abs)
+                parts.append(part)
+                why.append(replace(evidence, loss_difference=round(worst, 2)))
+        return tuple(parts), tuple(why)
+
+    groups, group_evidence = true_parts(found.groups, found.group_evidence, NO_PHRASES)
+    phrase_groups, phrase_evidence = true_parts(
+        found.phrase_groups, found.phrase_evidence, found.phrases
+    )
     joint, joint_evidence = [], []
     for members, evidence in zip(found.joint, found.joint_evidence, strict=True):
         worst = max((difference(Swap(a, b)) for a, b in combinations(members, 2)), key=abs)
         if abs(worst) < LOSS_LIMIT:
             joint.append(members)
             joint_evidence.append(replace(evidence, loss_difference=round(worst, 2)))
-    return Symmetries(tuple(groups), tuple(joint), tuple(group_evidence), tuple(joint_evidence))
+    return Symmetries(
+        groups,
+        tuple(joint),
+        group_evidence,
+        tuple(joint_evidence),
+        found.phrases,
+        phrase_groups,
+        phrase_evidence,
+    )
 
 
 def _require_enough(stories: Sequence[Story]) -> None:
@@ -153,12 +232,13 @@ class _Search:
     stories: Sequence[Story]
     score: Score | None
     held_out: Sequence[Story]
+    phrases: Phrases = NO_PHRASES
     accepted: dict[frozenset[str], Evidence] = field(default_factory=dict)
     joint: list[tuple[Swap, Evidence]] = field(default_factory=list)
     groups: list[tuple[str, ...]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.telling = Telling.read(self.stories)
+        self.telling = Telling.read(self.stories, self.phrases)
         self.words = self.telling.words
         self.counts = Counts(self.telling)
         self.common = common_words(self.telling)
@@ -225,7 +305,7 @@ class _Search:
         if self.score is None:
             return None
         named = {self.words[word]: self.words[image] for word, image in mapping.items()}
-        return loss_difference(self.held_out, named, self.score)
+        return loss_difference(self.held_out, named, self.score, self.phrases)
 
     def _evidence(
         self, mapping: Mapping[int, int], z: float, check: Check, loss: float | None
@@ -318,12 +398,12 @@ class _Search:
         return Symmetries(
             tuple(self.groups),
             tuple((swap.left, swap.right) for swap, _ in self.joint),
-            tuple(
-                _weakest([self.accepted[frozenset(pair)] for pair in combinations(group, 2)])
-                for group in self.groups
-            ),
+            tuple(self.evidence_of(group) for group in self.groups),
             tuple(evidence for _, evidence in self.joint),
         )
+
+    def evidence_of(self, group: tuple[str, ...]) -> Evidence:
+        return _weakest([self.accepted[frozenset(pair)] for pair in combinations(group, 2)])
 
 
 def _weakest(found: Sequence[Evidence]) -> Evidence:

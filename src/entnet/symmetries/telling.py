@@ -6,11 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from entnet.data.story import Story
+from entnet.symmetries.phrases import Phrases
 from entnet.text import answer_token, tokenise
 
 Words = tuple[int, ...]
+NO_PHRASES = Phrases()
 MOST_SENTENCES = 40_000
 """Of more than these a part is read, evenly spread: enough to tell, and read in a few seconds."""
+
+
+def enough_of(stories: Sequence[Story]) -> Sequence[Story]:
+    """The stories, or of many every second, third, …"""
+    sentences = sum(len(story.sentences) for story in stories)
+    return stories[:: -(-sentences // MOST_SENTENCES) or 1]
 
 
 @dataclass(frozen=True)
@@ -39,10 +47,8 @@ class Telling:
     words: tuple[str, ...]
 
     @classmethod
-    def read(cls, stories: Sequence[Story]) -> Telling:
-        """Number the words in the order in which they come; of many stories, read every second, third, …"""
-        sentences = sum(len(story.sentences) for story in stories)
-        stories = stories[:: -(-sentences // MOST_SENTENCES) or 1]
+    def read(cls, stories: Sequence[Story], phrases: Phrases = NO_PHRASES) -> Telling:
+        """Number the words, and phrases that count as words, in the order in which they come."""
         index: dict[str, int] = {}
 
         def numbers(tokens: Sequence[str]) -> Words:
@@ -50,11 +56,11 @@ class Telling:
 
         told = tuple(
             Told(
-                tuple(numbers(tokenise(sentence)) for sentence in story.sentences),
+                tuple(numbers(phrases.join(tokenise(sentence))) for sentence in story.sentences),
                 tuple(
                     Asked(
                         question.after,
-                        numbers(tokenise(question.text)),
+                        numbers(phrases.join(tokenise(question.text))),
                         numbers(answer_token(question.answer).split(",")),
                     )
                     for question in story.questions

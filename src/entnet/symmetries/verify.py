@@ -19,8 +19,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from entnet.data.story import Question, Story
-from entnet.symmetries.telling import Asked, Telling, Words
+from entnet.data.story import Question, Story, longest_sentence
+from entnet.symmetries.phrases import Phrases
+from entnet.symmetries.telling import NO_PHRASES, Asked, Telling, Words
 from entnet.text import tokenise
 
 Key = tuple[Words, ...]
@@ -172,50 +173,78 @@ def changed_answers(telling: Telling, mapping: Mapping[int, int]) -> Check:
     return Check(agreeing, contrary)
 
 
-def permute_text(text: str, mapping: Mapping[str, str]) -> str:
-    """The text with words replaced; capitals and punctuation stay where they are.
+def permute_text(text: str, mapping: Mapping[str, str], phrases: Phrases = NO_PHRASES) -> str:
+    """The text with words, and phrases that count as words, replaced; capitals and punctuation stay.
 
     >>> permute_text("North of Mary.", {"north": "south", "mary": "john"})
     'South of John.'
+    >>> permute_text("The red box.", {"red box": "tin", "box": "bin"}, Phrases(frozenset({"red box"})))
+    'The tin.'
     """
-    parts = text.split(" ")
-    for i, part in enumerate(parts):
-        words = tokenise(part)
-        image = mapping.get(words[0]) if len(words) == 1 else None
-        if image is not None:
-            start = part.lower().index(words[0])
-            new = image.capitalize() if part[start].isupper() else image
-            parts[i] = part[:start] + new + part[start + len(words[0]) :]
-    return " ".join(parts)
+    pieces = [(piece, tokenise(piece)) for piece in text.split(" ")]
+    words = [found[0] if len(found) == 1 else "" for _, found in pieces]
+    made, at = [], 0
+    for unit in phrases.join(words):
+        size = unit.count(" ") + 1 if unit in phrases.whole else 1
+        covered = [piece for piece, _ in pieces[at : at + size]]
+        image = mapping.get(unit) if unit else None
+        made.append(" ".join(covered) if image is None else _in_place_of(covered, image))
+        at += size
+    return " ".join(made)
 
 
-def permute_story(story: Story, mapping: Mapping[str, str]) -> Story:
+def _in_place_of(pieces: Sequence[str], image: str) -> str:
+    """Other words with the capital of these, and what stands before and after them."""
+    (first,), (last,) = tokenise(pieces[0]), tokenise(pieces[-1])
+    start, end = pieces[0].lower().index(first), pieces[-1].lower().rindex(last) + len(last)
+    new = image[:1].upper() + image[1:] if pieces[0][start].isupper() else image
+    return pieces[0][:start] + new + pieces[-1][end:]
+
+
+def permute_story(story: Story, mapping: Mapping[str, str], phrases: Phrases = NO_PHRASES) -> Story:
     """The story with words replaced in sentences, questions and answers, lists of answers included."""
+
+    def permuted(text: str) -> str:
+        return permute_text(text, mapping, phrases)
+
     questions = tuple(
         Question(
             asked.after,
-            permute_text(asked.text, mapping),
-            ",".join(permute_text(part, mapping) for part in asked.answer.split(",")),
+            permuted(asked.text),
+            ",".join(permuted(part) for part in asked.answer.split(",")),
             asked.supports,
         )
         for asked in story.questions
     )
-    return Story(tuple(permute_text(text, mapping) for text in story.sentences), questions)
+    return Story(tuple(permuted(text) for text in story.sentences), questions)
 
 
-def loss_difference(stories: Sequence[Story], mapping: Mapping[str, str], score: Score) -> float:
+def loss_difference(
+    stories: Sequence[Story],
+    mapping: Mapping[str, str],
+    score: Score,
+    phrases: Phrases = NO_PHRASES,
+) -> float:
     """z of the paired differences, story by story, between losses on permuted stories and on these.
 
     Large where the permuted stories are harder. Questions of one story are not independent, so a story is
-    what is counted. Only stories that the permutation changes are scored.
+    what is counted. Only stories that the permutation changes are scored, and only permuted stories that
+    have no sentence longer than any here: the scoring function may read no longer ones.
     """
-    changed = [story for story in stories if permute_story(story, mapping) != story]
+    longest = longest_sentence(stories)
+    both = [
+        (story, permuted)
+        for story in stories
+        if (permuted := permute_story(story, mapping, phrases)) != story
+        and longest_sentence([permuted]) <= longest
+    ]
+    changed = [story for story, _ in both]
     if not changed:
         return 0.0
     lengths = np.cumsum([len(story.questions) for story in changed])[:-1]
     before = np.split(np.asarray(score(changed), dtype=float), lengths)
     after = np.split(
-        np.asarray(score([permute_story(story, mapping) for story in changed]), dtype=float),
+        np.asarray(score([permuted for _, permuted in both]), dtype=float),
         lengths,
     )
     difference = np.array([now.sum() - then.sum() for now, then in zip(after, before, strict=True)])

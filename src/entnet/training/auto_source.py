@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,6 +13,7 @@ from entnet.data.story import Corpus, Entries, Ints, RaggedBatch
 from entnet.models.base import StoryModel
 from entnet.symmetries import Symmetries
 from entnet.training.augment import Exchange
+from entnet.training.phrases import PhraseExchange
 from entnet.training.trainer import Epoch
 
 FEWEST_STORIES = 16
@@ -23,24 +24,33 @@ PERMUTED_SHARE = 0.8
 """Of the stories; the others keep a network to what the stories really say."""
 
 
+Change = Callable[[RaggedBatch, np.random.Generator], RaggedBatch]
+
+
 class Augmentation:
     """The permutations of a run: none until it has confirmed some."""
 
     def __init__(self, model: StoryModel) -> None:
         self.model = model
         self.symmetries: Symmetries | None = None
-        self.exchange: Exchange | None = None
+        self.exchange: Change | None = None
 
     def use(self, symmetries: Symmetries | None) -> None:
         self.symmetries = symmetries
         self.exchange = exchange_of(symmetries, self.model) if symmetries else None
 
 
-def exchange_of(symmetries: Symmetries, model: StoryModel) -> Exchange:
+def exchange_of(symmetries: Symmetries, model: StoryModel) -> Change:
     """The augmentation that found symmetries make: the only place where the two meet."""
     permute = Permute(tuple(map(tuple, symmetries.groups)))
     joint = [swap.mapping for swap in symmetries.swaps if len(swap.left) > 1]
-    return Exchange(permute, model.vocab, joint)
+    words = Exchange(permute, model.vocab, joint)
+    if not symmetries.phrase_groups:
+        return words
+    phrases = PhraseExchange(
+        sorted(symmetries.phrases.whole), symmetries.phrase_groups, model.vocab
+    )
+    return lambda batch, generator: words(phrases(batch, generator), generator)
 
 
 class AutoSource:
@@ -88,7 +98,7 @@ def cut(entries: Entries, order: Ints, questions: int) -> list[Ints]:
     return [group for group in np.split(order, closes) if len(group)]
 
 
-def _partly(exchange: Exchange, batch: RaggedBatch, generator: np.random.Generator) -> RaggedBatch:
+def _partly(exchange: Change, batch: RaggedBatch, generator: np.random.Generator) -> RaggedBatch:
     """The batch with the words of some of its stories permuted."""
     permuted = exchange(batch, generator)
     stories = len(batch.story_offsets) - 1

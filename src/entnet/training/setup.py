@@ -90,7 +90,7 @@ def _symmetries(train: Sequence[Story]) -> Symmetries | None:
     except TooLittleError as error:
         log.warning("no augmentation: %s", error)
         return None
-    if not found.groups and not found.joint:
+    if not found:
         log.warning("no augmentation: no words are found to be interchangeable")
         return None
     return found
