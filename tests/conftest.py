@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import torch
+import typer.main
 import typer.testing
 from hypothesis import settings
 
@@ -22,7 +23,7 @@ settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
 # The tree of commands takes longer to build than most of them take to run.
-typer.testing._get_command = functools.cache(typer.testing._get_command)  # type: ignore[attr-defined]
+typer.main.get_command = typer.testing._get_command = functools.cache(typer.main.get_command)  # type: ignore[attr-defined]
 
 
 @pytest.fixture(autouse=True)

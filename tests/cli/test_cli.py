@@ -1,9 +1,10 @@
-"""The command line, run as a user runs it: in a process of its own."""
+"""The command line, run as a user runs it, from its arguments to its exit status."""
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
-import os
 import re
 import signal
 import subprocess
@@ -11,19 +12,39 @@ import sys
 import time
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
 from entnet import read_babi, write_babi, write_jsonl
+from entnet.cli import main
 from entnet.data.babi_tasks import generate
 
+Done = subprocess.CompletedProcess[str]
 
-def entnet(*arguments: str | Path, check: bool = True) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "entnet", *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+
+def entnet(*arguments: str | Path, check: bool = True) -> Done:
+    """A command, in this process; what it prints, and its exit status."""
+    command = ["entnet", *map(str, arguments)]
+    out, err, status = io.StringIO(), io.StringIO(), 0
+    with (
+        mock.patch.object(sys, "argv", command),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+    ):
+        try:
+            main()
+        except SystemExit as end:
+            status = int(end.code or 0)
     if check:
-        assert done.returncode == 0, done.stderr
-    return done
+        assert status == 0, err.getvalue()
+    return Done(command, status, out.getvalue(), err.getvalue())
+
+
+def entnet_process(*arguments: str | Path) -> Done:
+    """The same in a process of its own, which takes longer to start than most commands to run."""
+    command = [sys.executable, "-m", "entnet", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300)
 
 
 def plain(text: str) -> str:
@@ -42,10 +63,11 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def run(files: Path) -> tuple[Path, dict[str, Any]]:
     out = files / "run"
-    done = entnet(
+    done = entnet_process(
         "train", "--train", files / "train.txt", "--test", files / "test.txt", "--epochs", "15",
         "--seed", "3", "--out", out, "--set", "width=20", "--set", "slots=5", "--json",
     )  # fmt: skip
+    assert done.returncode == 0, done.stderr
     return out, json.loads(done.stdout)
 
 
@@ -130,6 +152,14 @@ def test_mistakes_are_told_in_one_line(tmp_path: Path, content: str, message: st
     assert message in plain(done.stderr)
     assert "Traceback" not in done.stderr
     assert not (tmp_path / "run").exists()
+
+
+def test_a_mistake_ends_the_process_without_a_traceback(tmp_path: Path) -> None:
+    done = entnet_process("train", "--train", tmp_path / "none.txt", "--out", tmp_path / "run")
+    assert done.returncode == 1
+    assert plain(done.stderr).startswith("error: ")
+    assert "none.txt" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_bad_settings_are_told(files: Path, tmp_path: Path) -> None:
@@ -242,8 +272,8 @@ def test_every_verb_explains_itself() -> None:
         assert len(help_of(verb)) > 100
 
 
-def test_environment_names_the_data_directory(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "entnet", "data", "list", "--json"]
-    environment = {**os.environ, "ENTNET_DATA": str(tmp_path)}
-    done = subprocess.run(command, capture_output=True, text=True, env=environment)
-    assert json.loads(done.stdout)["directory"] == str(tmp_path)
+def test_environment_names_the_data_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ENTNET_DATA", str(tmp_path))
+    assert json.loads(entnet("data", "list", "--json").stdout)["directory"] == str(tmp_path)

@@ -181,6 +181,7 @@ def _folder() -> Traversable:
     return resources.files("entnet.experiments") / "presets"
 
 
+@functools.cache
 def load_preset(name: str) -> Preset:
     """The preset of this name that comes with the package."""
     if name not in preset_names():
