@@ -117,11 +117,24 @@ class Places:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Self:
-        return cls(
+        """What ``to_json`` gave; what it cannot have given is an error, as files come from anywhere."""
+        found = cls(
             tuple(Kind(kind["name"], tuple(kind["members"])) for kind in values["kinds"]),
             {context: tuple(of) for context, of in values["places"].items()},
             {frame: tuple(named) for frame, named in values["questions"].items()},
         )
+        words = [word for kind in found.kinds for word in (kind.name, *kind.members)]
+        kinds = {NO_KIND, *range(len(found.kinds))}
+        if not (
+            all(isinstance(word, str) for word in words)
+            and all(kinds.issuperset(of) for of in found.contexts.values())
+            and all(
+                len(named) >= frame.count("#") and all(isinstance(one, bool) for one in named)
+                for frame, named in found.questions.items()
+            )
+        ):
+            raise ValueError("its binding is not one that entnet wrote")
+        return found
 
     def stood(self, labels: Sequence[str], place: int) -> tuple[int, ...]:
         """The kinds that stood where this word does, by the most that is known of the place."""
@@ -196,7 +209,7 @@ class Names:
         named = self.places.questions.get(" ".join(labels))
         if named is None:
             return "no such question was asked in training"
-        for word, must in zip(asked, named, strict=True):
+        for word, must in zip(asked, named, strict=False):
             if must and word not in members:
                 return f"{word!r} is not in the story"
         return None

@@ -14,6 +14,7 @@ from entnet.models.registry import kinds
 from entnet.release.babi import release, wanted, write_binding
 from entnet.release.card import Card, shipped
 from entnet.release.cbt import SHIPPED, release_cbt
+from entnet.release.hub import pull, push
 from entnet.release.long import NAME as LONG
 from entnet.release.long import release_long
 
@@ -109,6 +110,45 @@ def bind_models(
         kinds = write_binding(name, card).kinds
         members = "; ".join(f"{kind.name}: {', '.join(kind.members)}" for kind in kinds)
         console.print(f"{name}  {members}", soft_wrap=True, markup=False)
+
+
+@models_app.command("push")
+def push_model(
+    model: Annotated[
+        str, typer.Argument(help="A shipped network's name, its directory, or a run's.")
+    ],
+    repository: Annotated[
+        str, typer.Argument(help="user/name on the hub; made if it is not there.")
+    ],
+    private: Annotated[bool, typer.Option("--private", help="Nobody else may see it.")] = False,
+    licence: Annotated[
+        str | None, typer.Option("--license", help="Said on its card: mit, cc-by-4.0, …")
+    ] = None,
+) -> None:
+    """Put a network on the Hugging Face hub, with a card. Its owner logs in first: `hf auth login`.
+
+    [bold]Example:[/] entnet models push runs/mine user/mine
+
+    Anybody then asks it by that name: `entnet ask user/mine`.
+    """
+    where, commit = push(model, repository, private, licence)
+    console.print(f"[dim]written:[/] {where} (commit {commit[:8]})", soft_wrap=True)
+
+
+@models_app.command("pull")
+def pull_model(
+    repository: Annotated[str, typer.Argument(help="user/name on the hub, or user/name@version.")],
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="The directory to write into.")
+    ] = None,
+) -> None:
+    """Download a network of the Hugging Face hub: weights and JSON, never code.
+
+    [bold]Example:[/] entnet models pull user/mine -o mine
+
+    Commands that take a network take user/name as well, and then download it themselves.
+    """
+    console.print(f"[dim]written:[/] {pull(repository, output)}", soft_wrap=True)
 
 
 @models_app.command("pack", hidden=True)  # as it was called before

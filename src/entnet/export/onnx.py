@@ -7,6 +7,10 @@ needed to run them. Words go in as numbers, padded with 0; ``network.json`` says
     answer.onnx   words (L), memory (m, d)  →  probabilities (answers), attention (m)
     network.json  the memory to begin with, L, and the words
 
+Where a story names its own slots, the memory begins empty and m grows: before a sentence is read, each of
+``keyWords`` that it names for the first time appends its row of ``keys`` to the memory. ``step.onnx`` then
+takes ``slots (m)`` too: which of the key words each row stands for.
+
 Numbers go in and out in single precision and are computed with in double, as the browser does: rounding
 differs from library to library, and over hundreds of sentences gates that are half open make much of it.
 """
@@ -19,7 +23,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 
 from entnet.errors import EntNetError
 from entnet.export.weights import network_arrays, plain_network
@@ -40,7 +43,8 @@ def save_onnx(source: str, directory: Path | str) -> list[Path]:
     model = load_entity_network(source)
     step, answer = onnx_graphs(model)
     plain = plain_network(model)
-    keys = model.keys().detach().to("cpu", torch.float32)
+    keys = network_arrays(model)["keys"]
+    assert keys is not None
     about = {
         name: plain[name]
         for name in (
@@ -49,14 +53,17 @@ def save_onnx(source: str, directory: Path | str) -> list[Path]:
             "sentenceLength",
             "lowercase",
             "bagOfWords",
+            "runningText",
             "keyWords",
             "words",
+            "other",
         )
     }
+    start = {"memory": keys.tolist()} if plain["entities"] is None else {"keys": keys.tolist()}
     files = {
         "step.onnx": step.SerializeToString(),
         "answer.onnx": answer.SerializeToString(),
-        "network.json": json.dumps({**about, "memory": keys.tolist()}, ensure_ascii=False).encode(),
+        "network.json": json.dumps({**about, **start}, ensure_ascii=False).encode(),
     }
     directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
@@ -130,15 +137,23 @@ class _Graph:
     def give_flat(self, rows: str, name: str) -> None:
         self.give(self("Reshape", rows, self.whole([-1])), name)
 
-    def model(self, outputs: dict[str, Sequence[int]]) -> onnx.ModelProto:
-        shape = (self.plain["slots"], self.plain["width"])
+    @property
+    def used(self) -> set[str]:
+        return {name for node in self.nodes for name in node.input}
+
+    def model(self, outputs: dict[str, Sequence[int | str]]) -> onnx.ModelProto:
+        m = slots_of(self.plain)
         # A bag of words has no order, so any number of words can be summed.
         words: list[int | str] = ["L" if self.plain["bagOfWords"] else self.plain["sentenceLength"]]
         info, real = self.helper.make_tensor_value_info, self.types.FLOAT
+        whole = self.types.INT64
+        inputs = [info("words", whole, words), info("memory", real, [m, self.plain["width"]])]
+        if "slots" in self.used:
+            inputs.append(info("slots", whole, [m]))
         graph = self.helper.make_graph(
             self.nodes,
             "entnet",
-            [info("words", self.types.INT64, words), info("memory", real, shape)],
+            inputs,
             [info(name, real, list(size)) for name, size in outputs.items()],
             list(self.constants.values()),
         )
@@ -149,21 +164,35 @@ class _Graph:
         )
 
 
+def slots_of(plain: dict[str, Any]) -> int | str:
+    """m, by name where it grows with the story."""
+    return plain["slots"] if plain["entities"] is None else "m"
+
+
 def _step(plain: dict[str, Any], arrays: dict[str, Any]) -> onnx.ModelProto:
     g = _Graph(plain)
-    m, d = plain["slots"], plain["width"]
+    m, d = slots_of(plain), plain["width"]
+    keys, key_input = g.constant(arrays["keys"]), g.constant(arrays["keyInput"])
+    if plain["entities"] is not None:
+        keys, key_input = g("Gather", keys, "slots"), g("Gather", key_input, "slots")
     embedding, memory = g.constant(arrays["embedding"]), g.double("memory")
     s = g.sum_words(embedding, arrays["storyMask"])
     seen = s if arrays["gateMask"] is None else g.sum_words(embedding, arrays["gateMask"])
-    keyed = g("Add", memory, g.constant(arrays["keys"]))
+    keyed = g("Add", memory, keys)
     logits = g("MatMul", keyed, g("Transpose", seen))  # (m, 1)
     if arrays["gateBias"] is not None:
-        logits = g("Add", logits, g.constant(arrays["gateBias"].reshape(m, 1)))
+        logits = g("Add", logits, g.constant(arrays["gateBias"].reshape(-1, 1)))
     gate = g("Sigmoid", logits)  # (2)
     if plain["closeOnEmpty"]:
         spoken = g("Greater", g("ReduceMax", "words", keepdims=1), g.whole([0]))
         gate = g("Where", spoken, gate, g.constant([[0]]))
-    inner = g.constant(arrays["keyInput"])
+    shape = plain["gateShape"]
+    if shape:
+        opened = g("Mul", gate, g.constant([[shape["scale"]]]))
+        opened = g("Add", opened, g.constant([[shape["shift"]]]))
+        wide = g("GreaterOrEqual", gate, g.constant([[shape["threshold"]]]))
+        gate = g("Where", wide, opened, g.constant([[0]]))
+    inner = key_input
     if arrays["U"] is not None:
         inner = g("Add", inner, g.product(arrays["U"], memory))
     if arrays["W"] is not None:
@@ -175,6 +204,8 @@ def _step(plain: dict[str, Any], arrays: dict[str, Any]) -> onnx.ModelProto:
         one = g.constant([[1]])
         norm = g("Where", g("Greater", norm, g.constant([[0]])), norm, one)
         after = g("Div", after, g("Max", norm, g.constant([[plain["normFloor"]]])))
+    if shape:  # a shut slot stays as it is
+        after = g("Where", g("Greater", gate, g.constant([[0]])), after, memory)
     g.give(after, "next_memory")
     g.give_flat(gate, "gates")
     g.give_flat(g.norms(g("Sub", after, memory)), "movement")
@@ -183,7 +214,7 @@ def _step(plain: dict[str, Any], arrays: dict[str, Any]) -> onnx.ModelProto:
 
 def _answer(plain: dict[str, Any], arrays: dict[str, Any]) -> onnx.ModelProto:
     g = _Graph(plain)
-    m, memory = plain["slots"], g.double("memory")
+    m, memory = slots_of(plain), g.double("memory")
     q = g.sum_words(g.constant(arrays["embedding"]), arrays["questionMask"])  # (1, d)
     attention = ""
     for _ in range(plain["hops"] if arrays["H"] is not None else 1):

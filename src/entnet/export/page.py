@@ -18,7 +18,8 @@ from entnet.data.babi_tasks import TASKS, generate
 from entnet.data.story import Story
 from entnet.export.weights import plain_network
 from entnet.files import write_atomically
-from entnet.models.base import locate
+from entnet.models.base import name_of
+from entnet.models.card import facts_of, manner_of, read_card
 from entnet.models.entnet import EntNet
 from entnet.text import tokenise
 from entnet.tracker import load_entity_network
@@ -31,7 +32,7 @@ _STORIES_PER_TASK = 6
 def save_page(source: str, path: Path | str, title: str = "") -> int:
     """Write the page of a network, a directory or a shipped name, to a file; returns its size in bytes."""
     model = load_entity_network(source)
-    page = page_html(model, Path(source).name, _card(source), title).encode()
+    page = page_html(model, name_of(source), read_card(source), title).encode()
     write_atomically(Path(path), page)
     return len(page)
 
@@ -43,6 +44,7 @@ def page_html(model: EntNet, name: str, card: dict[str, Any] | None = None, titl
     data = {
         "network": plain_network(model),
         "about": _about(model, name, card or {}),
+        "manner": manner_of(card or {}).to_json(),
         "tasks": [{"task": n, "name": t.name} for n, t in TASKS.items() if n in known],
         "stories": [_plain(task, story) for task, story in stories],
     }
@@ -69,9 +71,11 @@ def page_html(model: EntNet, name: str, card: dict[str, Any] | None = None, titl
 
 
 def _scripts(data: dict[str, Any]) -> str:
-    parts = [_module("inspection", name) for name in _SHARED]
-    parts += [_module("export", name) for name in ("network.js", "local.js")]
-    parts += [_module("serve", name) for name in ("link.js", "process.js", "app.js")]
+    parts = [module("inspection", name) for name in _SHARED]
+    parts += [
+        module("export", name) for name in ("network.js", "binding.js", "tracker.js", "local.js")
+    ]
+    parts += [module("serve", name) for name in ("link.js", "process.js", "app.js")]
     # JSON that cannot end the element it stands in, whatever the vocabulary holds.
     embedded = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")
     return (
@@ -100,21 +104,7 @@ def _readable(model: EntNet, story: Story) -> bool:
 
 
 def _about(model: EntNet, name: str, card: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "name": name,
-        "title": card.get("title"),
-        "task": card.get("task") or None,
-        "test_error": card.get("test_error"),
-        "slots": model.config.slots,
-    }
-
-
-def _card(source: str) -> dict[str, Any]:
-    path = locate(source) / "card.json"
-    if not path.is_file():
-        return {}
-    card: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return card
+    return {"name": name, **facts_of(card)._asdict(), "slots": model.config.slots}
 
 
 def _plain(task: int, story: Story) -> dict[str, Any]:
@@ -133,7 +123,7 @@ def _script(text: str) -> str:
     return f"<script>\n{text}</script>"
 
 
-def _module(room: str, name: str) -> str:
+def module(room: str, name: str) -> str:
     """A script without its imports and exports, so that all can stand in one."""
     return _IMPORTS.sub("", _static(room, name)).replace("\nexport ", "\n")
 

@@ -19,18 +19,18 @@ from entnet.models.entnet import EntNet
 
 @torch.no_grad()
 def network_arrays(model: EntNet) -> dict[str, np.ndarray | None]:
-    """The network's arrays in single precision; one that is not there is None."""
+    """The network's arrays in single precision; one that is not there is None.
+
+    Where a story names its own slots, ``keys`` and ``keyInput`` have a row for every word that gets one.
+    """
     config = model.config
     if config.keys == "story":
         raise EntNetError(
             "this network takes its keys from the story; "
             "only networks with keys of their own can be exported"
         )
-    if config.gate != "sigmoid":
-        raise EntNetError(
-            f"a page has gates as in the paper; this network's shut (gate = {config.gate!r})"
-        )
-    keys = model.keys()
+    named = config.keys == "named"
+    keys = model.keys(model.get_buffer("key_ids") if named else None)
     parameters = model.memory.scan_parameters(keys)
     readout = model.readout
     slope = None if model.memory.slope is None else model.memory.slope.expand(config.width)
@@ -55,7 +55,8 @@ def network_arrays(model: EntNet) -> dict[str, np.ndarray | None]:
 def plain_network(model: EntNet) -> dict[str, Any]:
     """The network as JSON values; arrays are float32, little-endian, in base64."""
     arrays = network_arrays(model)
-    config, memory = model.config, model.memory
+    config, memory, shape = model.config, model.memory, model.memory.gate_shape
+    entities = model.vocab.encode(config.key_words) if config.keys == "named" else None
     allowed = model.get_buffer("allowed") if config.output == "words" else None
     return {
         "width": config.width,
@@ -67,8 +68,12 @@ def plain_network(model: EntNet) -> dict[str, Any]:
         "normalise": memory.normalise,
         "normFloor": memory.norm_floor,
         "closeOnEmpty": config.close_on_empty,
+        "gateShape": None if shape is None else shape._asdict(),
         "keyWords": list(config.key_words),
+        "entities": entities,
         "words": list(model.vocab.words),
+        "other": model.vocab.other,
+        "runningText": model.vocab.reads_running_text,
         "allowed": None if allowed is None else allowed.nonzero().flatten().tolist(),
         "arrays": {name: None if a is None else _encoded(a) for name, a in arrays.items()},
     }

@@ -14,6 +14,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
+from entnet import hub
 from entnet.config import ConfigError, ModelConfig, TrainConfig
 from entnet.data.story import RaggedBatch
 from entnet.errors import EntNetError, ModelFileError
@@ -214,15 +215,26 @@ def _natural(name: str) -> list[int | str]:
 
 
 def locate(source: Path | str) -> Path:
-    """A directory with a network in it: as given, a training run's chosen network, or by name."""
+    """A directory with a network in it: as given, a training run's chosen one, by name, or of the hub."""
     path = Path(source)
     for candidate in (path, path / "model", pretrained_root() / str(source)):
         if (candidate / "config.json").is_file():
             return candidate
+    if hub.is_repository(source):
+        return hub.fetch(str(source))
     names = list_pretrained()
     known = f"; networks known by name: {', '.join(names)}" if names else ""
     state = "holds no network (no config.json)" if path.is_dir() else "is not there"
     raise ModelFileError(f"{source}: {state}{known}")
+
+
+def name_of(source: Path | str) -> str:
+    """What people call the network of a source: a run keeps it in a directory "model"; the run's name says
+    more."""
+    if hub.is_repository(source) and not Path(source).exists():
+        return hub.name_of(str(source))
+    directory = locate(source).resolve()
+    return directory.parent.name if directory.name == "model" else directory.name
 
 
 def _read_config(path: Path) -> tuple[str, dict[str, Any]]:

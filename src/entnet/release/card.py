@@ -9,10 +9,9 @@ from typing import Any, Self
 
 from entnet.errors import EntNetError
 from entnet.files import write_atomically
+from entnet.hub import NEEDED
 from entnet.models.base import list_pretrained, pretrained_root
 from entnet.models.card import CARD
-
-FILES = ("config.json", "vocab.json", "model.safetensors")
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,7 @@ class Card:
 
 def require_network(name: str, source: Path, run: str) -> None:
     """The run that was selected must still have its network."""
-    missing = [file for file in FILES if not (source / file).is_file()]
+    missing = [file for file in NEEDED if not (source / file).is_file()]
     if missing:
         raise EntNetError(
             f"{name}: {source} lacks {', '.join(missing)}; the selected run is {run}, run it again"
@@ -67,7 +66,7 @@ def require_network(name: str, source: Path, run: str) -> None:
 def put(card: Card, source: Path, root: Path | None = None) -> Card:
     """Copy a network into the package, or below ``root``, with its card."""
     target = (root or pretrained_root()) / card.name
-    for file in FILES:
+    for file in NEEDED:
         write_atomically(target / file, (source / file).read_bytes())
     write_card(card, target)
     return card

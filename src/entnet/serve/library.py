@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from entnet.errors import EntNetError
-from entnet.models.base import StoryModel, list_pretrained, locate
-from entnet.models.card import Manner, read_manner
+from entnet.models.base import StoryModel, list_pretrained, locate, name_of
+from entnet.models.card import Manner, facts_of, read_card, read_manner
 from entnet.models.entnet import EntNet
 from entnet.models.processes.base import ProcessModel
 from entnet.serve.problems import NoModelError
@@ -36,11 +36,11 @@ class Offer:
     @classmethod
     def read(cls, name: str, source: Path) -> Offer:
         """A network with what its card says, where it has one; else its name may tell the task."""
-        card = _card(source)
+        facts = facts_of(read_card(source))
         if (reader := _process_reader(source)) is not None:
             about = {
                 "name": name,
-                "title": card.get("title"),
+                "title": facts.title,
                 "parameters": reader.parameter_count(),
                 "words": len(reader.vocab) - 1,
             }
@@ -50,9 +50,8 @@ class Offer:
         config = model.config
         about = {
             "name": name,
-            "title": card.get("title"),
-            "task": card.get("task") or (int(found.group(1)) if found and not card else None),
-            "test_error": card.get("test_error"),
+            **facts._asdict(),
+            "task": int(found.group(1)) if found and not any(facts) else facts.task,
             "slots": config.slots,
             "width": config.width,
             "words": len(model.vocab) - 1,
@@ -61,14 +60,6 @@ class Offer:
             "parameters": model.parameter_count(),
         }
         return cls(name, source, about)
-
-
-def _card(source: Path) -> dict[str, Any]:
-    path = source / "card.json"
-    if not path.is_file():
-        return {}
-    card: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return card
 
 
 class Library:
@@ -137,9 +128,7 @@ class Library:
 def _offers(sources: Sequence[str]) -> dict[str, Offer]:
     offers: dict[str, Offer] = {}
     for source in sources or _shipped():
-        directory = locate(source).resolve()
-        # A run keeps its network in a directory "model"; the run's name says more.
-        name = directory.parent.name if directory.name == "model" else directory.name
+        directory, name = locate(source).resolve(), name_of(source)
         if name in offers and offers[name].source != directory:
             raise EntNetError(f"two networks named {name!r}: rename one of their directories")
         offers[name] = Offer.read(name, directory)

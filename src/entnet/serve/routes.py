@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+from dataclasses import asdict
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
@@ -41,9 +42,10 @@ def add_networks(router: APIRouter, service: Service) -> None:
 
     @router.get("/models/{name}", tags=["networks"], response_model=schemas.ModelDetail)
     async def show_model(name: str) -> dict[str, Any]:
-        """A network, with every word that it knows."""
-        model = await service.network(name)
-        return {**library.describe(name), "vocabulary": model.vocab.words[1:]}
+        """A network, with every word that it knows, and which of them are of a kind."""
+        model, places = await service.network(name), library.manner(name).places
+        kinds = [asdict(kind) for kind in places.kinds] if places else []
+        return {**library.describe(name), "vocabulary": model.vocab.words[1:], "kinds": kinds}
 
     @router.get("/tasks", tags=["stories"], response_model=list[schemas.TaskOut])
     async def list_tasks() -> list[dict[str, Any]]:

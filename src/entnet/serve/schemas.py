@@ -53,8 +53,16 @@ class Models(BaseModel):
     models: list[ModelOut]
 
 
+class KindOut(BaseModel):
+    name: str = Field(examples=["person"])
+    members: list[str]
+
+
 class ModelDetail(ModelOut):
     vocabulary: list[str]
+    kinds: list[KindOut] = Field(
+        description="Words that are interchangeable to it; a new word of a kind is read as one of them."
+    )
 
 
 class TaskOut(BaseModel):

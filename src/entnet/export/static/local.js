@@ -1,5 +1,6 @@
 // What the page asks of a service, answered in the browser: the network and its example stories are in the page.
-import { Network, parseStory, oneLine, splitSentences } from "./network.js";
+import { Network, parseStory, splitSentences } from "./network.js";
+import { Tracker } from "./tracker.js";
 
 const inside = JSON.parse(document.getElementById("network").textContent);
 const network = new Network(inside.network);
@@ -11,7 +12,10 @@ export async function call(method, path, body) {
   const fresh = path.match(/^\/tasks\/(\d+)\/story$/);
   if (fresh) return anyStory(Number(fresh[1]));
   if (path === "/models") return { models: [inside.about], default: inside.about.name };
-  if (path.startsWith("/models/")) return { ...inside.about, vocabulary: network.words.slice(1) };
+  if (path.startsWith("/models/")) {
+    const kinds = inside.manner.binding?.kinds ?? [];
+    return { ...inside.about, vocabulary: network.words.slice(1), kinds };
+  }
   if (path === "/tasks") return inside.tasks;
   if (path === "/processes") return { models: [], examples: [] };
   if (path === "/stories/parse") return parseStory(body.text);
@@ -23,59 +27,52 @@ function anyStory(task) {
   return stories[Math.floor(Math.random() * stories.length)];
 }
 
-/** A story being read: the memory after every sentence is kept, so that going back costs nothing. */
+/** A story being read, as the page knows it from the service. */
 export class Session {
   constructor(model) {
     this.model = model;
-    this.memories = [network.initialState()];
-    this.steps = [];
+    this.tracker = new Tracker(network, inside.manner);
   }
 
   static async start(model, sentences) {
     const session = new Session(model);
-    session.#take(sentences);
+    session.tracker.read(sentences);
     return session;
   }
 
   get sentences() {
-    return this.steps.map((step) => step.sentence);
+    return this.tracker.steps.map((step) => step.sentence);
   }
 
   async read(text) {
-    return { read: this.#take(splitSentences(text)) };
+    return { read: this.tracker.read(splitSentences(text)) };
   }
 
   async undo() {
-    this.steps.pop();
-    this.memories.pop();
+    this.tracker.undo();
   }
 
   async trace() {
-    const follows = network.follows();
+    const { tracker } = this;
+    const slots = tracker.slots();
+    // Slots that were named only later: shut, and holding nothing.
+    const filled = (values, missing) => slots.map((_, slot) => values[slot] ?? missing);
     return {
       model: this.model,
-      slots: follows.map((words, slot) => ({ slot, key: network.keyWords[slot] ?? null, follows: words })),
-      start: network.holds(this.memories[0]),
-      steps: this.steps,
+      slots,
+      start: filled(tracker.holds(0), []),
+      steps: tracker.steps.map((step, i) => ({
+        ...step,
+        gates: filled(step.gates, 0),
+        movement: filled(step.movement, 0),
+        words: filled(tracker.holds(i + 1), []),
+      })),
     };
   }
 
   async ask(question, after) {
-    return { ...network.ask(this.memories[after], question), after };
+    return this.tracker.ask(question, after);
   }
 
   end() {}
-
-  /** All of the sentences, or none: a sentence that cannot be read leaves the story as it was. */
-  #take(sentences) {
-    const encoded = sentences.map((sentence) => ({ sentence: oneLine(sentence), ...network.encode(sentence) }));
-    const read = encoded.map(({ sentence, words, unknown }) => {
-      const { memory, gates, movement } = network.step(this.memories.at(-1), words);
-      this.memories.push(memory);
-      const step = { sentence, gates, movement, unknown, words: network.holds(memory) };
-      this.steps.push(step);
-      return step;
-    });
-    return read;
-  }
 }

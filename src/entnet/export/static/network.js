@@ -1,4 +1,7 @@
 // The network in JavaScript: equations (1) to (6), beside the paper's letters as in ops/reference.py.
+//
+// A state is a value: { slots, memory }. `slots` says of each slot which row of the keys it has; there are all of
+// them from the start or, where a story names its own, those that it has named. `memory` holds their rows.
 
 /** A text that this network cannot read, said to the person who wrote it. */
 export class ReadingError extends Error {}
@@ -14,21 +17,35 @@ export class Network {
     this.rowNorms = norms(this.rows, this.words.length, this.width);
   }
 
-  /** Slots at their keys: a memory of `slots` rows of `width` numbers, one after the other. */
+  /** Slots at their keys; where a story names its own, there are none yet. */
   initialState() {
-    return Float64Array.from(this.arrays.keys);
+    if (this.entities) return { slots: [], memory: new Float64Array(0) };
+    return { slots: Array.from({ length: this.slots }, (_, j) => j), memory: Float64Array.from(this.arrays.keys) };
   }
 
-  /** A sentence as numbers, with the words that have none. */
-  encode(text) {
-    const tokens = tokenise(text, this.lowercase);
-    if (!tokens.length) throw new ReadingError("Nothing to read: a sentence or question needs at least one word.");
-    if (tokens.length > this.sentenceLength && !this.bagOfWords) {
-      throw new ReadingError(
-        `${tokens.length} words are too many for this network, which reads sentences of up to ${this.sentenceLength}.`);
+  /** A sentence or question, cut into words. */
+  wordsOf(text) {
+    const words = this.runningText ? runningWords(text) : tokenise(text, this.lowercase);
+    if (!words.length) throw new ReadingError("Nothing to read: a sentence or question needs at least one word.");
+    return words;
+  }
+
+  knows(word) {
+    return this.index.has(word);
+  }
+
+  /** Words as numbers, and those that have none. A sentence that is too long is read without these. */
+  encode(tokens) {
+    let words = tokens.map((word) => this.index.get(word) ?? this.other);
+    const unknown = [...new Set(tokens.filter((word) => word && !this.knows(word)))];
+    if (words.length > this.sentenceLength && !this.bagOfWords) {
+      words = words.filter((number) => number !== 0);
+      if (words.length > this.sentenceLength) {
+        throw new ReadingError(
+          `${words.length} words are too many for this network, which reads sentences of up to ${this.sentenceLength}.`);
+      }
     }
-    const unknown = [...new Set(tokens.filter((word) => !this.index.has(word)))];
-    return { words: tokens.map((word) => this.index.get(word) ?? 0), unknown };
+    return { words, unknown };
   }
 
   /** (1)  s = Σ_i f_i ⊙ e_i */
@@ -43,10 +60,27 @@ export class Network {
     return s;
   }
 
-  /** Read one sentence, (2) to (5): the memory after it, how far gates opened, how far slots moved. */
-  step(memory, words) {
-    const { width: d, slots: m } = this;
+  /** A slot more for each entity that is named for the first time, as long as there is room. */
+  #withSlotsFor(state, words) {
+    const row = (word) => (this.entities ?? []).indexOf(word);
+    const named = [...new Set(words)].map(row).filter((key) => key >= 0 && !state.slots.includes(key));
+    const slots = [...state.slots, ...named].slice(0, this.slots);
+    const memory = new Float64Array(slots.length * this.width);
+    memory.set(state.memory);
+    for (let j = state.slots.length; j < slots.length; j += 1) memory.set(this.#key(slots[j]), j * this.width);
+    return { slots, memory };
+  }
+
+  #key(row) {
+    return this.arrays.keys.subarray(row * this.width, (row + 1) * this.width);
+  }
+
+  /** Read one sentence, (2) to (5): the state after it, how far gates opened, how far slots moved. */
+  step(before, words) {
+    const { width: d, gateShape: shape } = this;
     const { keys, keyInput, U, W, slope, gateBias, storyMask, gateMask } = this.arrays;
+    const { slots, memory } = this.#withSlotsFor(before, words);
+    const m = slots.length;
     const seen = this.#sum(words, gateMask);
     const input = W ? product(W, this.#sum(words, storyMask), d) : new Float64Array(d);
     const closed = this.closeOnEmpty && words.every((word) => word === 0);
@@ -55,13 +89,18 @@ export class Network {
     const movement = new Array(m);
     for (let j = 0; j < m; j += 1) {
       const h = memory.subarray(j * d, (j + 1) * d);
-      let logit = gateBias ? gateBias[j] : 0;
-      for (let k = 0; k < d; k += 1) logit += seen[k] * (h[k] + keys[j * d + k]);
-      const g = closed ? 0 : 1 / (1 + Math.exp(-logit)); // (2)
+      const key = slots[j] * d;
+      let logit = gateBias ? gateBias[slots[j]] : 0;
+      for (let k = 0; k < d; k += 1) logit += seen[k] * (h[k] + keys[key + k]);
+      let g = closed ? 0 : 1 / (1 + Math.exp(-logit)); // (2)
+      if (shape) g = g >= shape.threshold ? shape.scale * g + shape.shift : 0;
+      gates[j] = g;
+      movement[j] = 0;
+      if (shape && g <= 0) continue; // a shut slot stays as it is
       const x = U ? product(U, h, d) : new Float64Array(d);
       let square = 0;
       for (let k = 0; k < d; k += 1) {
-        const candidate = phi(x[k] + keyInput[j * d + k] + input[k], slope, k); // (3)
+        const candidate = phi(x[k] + keyInput[key + k] + input[k], slope, k); // (3)
         const value = h[k] + g * candidate; // (4)
         next[j * d + k] = value;
         square += value * value;
@@ -72,20 +111,21 @@ export class Network {
       }
       let moved = 0;
       for (let k = 0; k < d; k += 1) moved += (next[j * d + k] - h[k]) ** 2;
-      gates[j] = g;
       movement[j] = Math.sqrt(moved);
     }
-    return { memory: next, gates, movement };
+    return { state: { slots, memory: next }, gates, movement };
   }
 
-  /** (6)  p = softmax(q·h), u = Σ p_j h_j, y = R φ(q + H u): probabilities of answers, and attention. */
-  read(memory, words) {
-    const { width: d, slots: m } = this;
+  /** (6)  p = softmax(q·h), u = Σ p_j h_j, y = R φ(q + H u): scores of answers, and attention. */
+  read({ slots, memory }, words) {
+    const { width: d } = this;
+    const m = slots.length;
     const { questionMask, H, R, readoutSlope } = this.arrays;
     let q = this.#sum(words, questionMask);
     let attention = null;
+    let scores;
     for (let hop = 0; hop < (H ? this.hops : 1); hop += 1) {
-      const scores = new Array(m);
+      scores = new Array(m);
       for (let j = 0; j < m; j += 1) scores[j] = dot(q, memory, j * d, d);
       attention = softmax(scores);
       if (!H) break;
@@ -94,31 +134,29 @@ export class Network {
       const said = product(H, u, d);
       q = q.map((value, k) => phi(value + said[k], readoutSlope, k));
     }
-    if (!H) return { probabilities: attention, attention, names: this.keyWords };
-    const scores = new Array(this.words.length).fill(-Infinity);
+    if (!H) return { scores, attention, names: this.keyWords };
+    scores = new Array(this.words.length).fill(-Infinity);
     for (const word of this.allowed) scores[word] = dot(q, R, word * d, d);
-    return { probabilities: softmax(scores), attention, names: this.words };
+    return { scores, attention, names: this.words };
   }
 
-  /** Ask in words: the answer, the next best, and where it was looked for. */
-  ask(memory, question, alternatives = 4) {
-    const { words, unknown } = this.encode(question);
-    const { probabilities, attention, names } = this.read(memory, words);
-    const guesses = probabilities
+  /** The most probable answers, best first; the null word is none, but takes its share. */
+  guesses(state, words, count, temperature) {
+    const { scores, attention, names } = this.read(state, words);
+    const guesses = softmax(scores.map((score) => score / temperature))
       .map((probability, i) => ({ word: names[i], probability, i }))
-      .filter(({ i }) => !this.arrays.H || (i !== 0 && this.allowed.includes(i))) // the null word is no answer
+      .filter(({ i }) => !this.arrays.H || (i !== 0 && scores[i] > -Infinity))
       .sort((a, b) => b.probability - a.probability)
-      .slice(0, alternatives + 1)
+      .slice(0, count)
       .map(({ word, probability }) => ({ word, probability }));
-    const [{ word: answer, probability }, ...others] = guesses;
-    return { question: oneLine(question), answer, probability, alternatives: others, attention, unknown };
+    return { guesses, attention };
   }
 
   /** For every slot, the words whose rows of R are nearest to φ(H h_j). */
-  holds(memory, count = 3) {
-    const { width: d, slots: m } = this;
+  holds({ slots, memory }, count = 3) {
+    const { width: d } = this;
     const { H, readoutSlope } = this.arrays;
-    return Array.from({ length: m }, (_, j) => {
+    return slots.map((_, j) => {
       const h = memory.subarray(j * d, (j + 1) * d);
       const said = H ? product(H, h, d).map((value, k) => phi(value, readoutSlope, k)) : h;
       return this.#nearest(said, this.rows, this.rowNorms, count);
@@ -126,12 +164,10 @@ export class Network {
   }
 
   /** For every slot, the words whose embeddings are nearest to its key: what makes it open. */
-  follows(count = 3) {
-    const { width: d, slots: m } = this;
-    const { keys, embedding } = this.arrays;
-    const lengths = norms(embedding, this.words.length, d);
-    return Array.from({ length: m }, (_, j) =>
-      this.#nearest(keys.subarray(j * d, (j + 1) * d), embedding, lengths, count));
+  follows({ slots }, count = 3) {
+    const { embedding } = this.arrays;
+    const lengths = norms(embedding, this.words.length, this.width);
+    return slots.map((row) => this.#nearest(this.#key(row), embedding, lengths, count));
   }
 
   #nearest(vector, rows, lengths, count) {
@@ -146,6 +182,15 @@ export class Network {
 }
 
 // Text, cut as the Python package cuts it.
+
+const RUNNING_EDGES = /^[.,;:!?"()[\]{}*_'`“”‘’…«»]+|[.,;:!?"()[\]{}*_'`“”‘’…«»]+$/g;
+
+/** Words of running text, such as a book's: cut at dashes, too, and lowered in ASCII only (data/running.py). */
+export function runningWords(text) {
+  return text.split(/\s+/).flatMap((run) => run.split(/-{2,}|[–—]/))
+    .map((word) => word.replace(RUNNING_EDGES, "").replace(/[A-Z]/g, (letter) => letter.toLowerCase()))
+    .filter(Boolean);
+}
 
 export function tokenise(text, lowercase) {
   const edge = /^[.,;:!?"()[\]]+|[.,;:!?"()[\]]+$/g;

@@ -77,6 +77,7 @@ function drawStory() {
   views.story.show(state.trace.steps, state.questions, state.step);
   find("empty").hidden = state.trace.steps.length > 0 || state.questions.length > 0;
   find("undo").disabled = find("clear").disabled = state.trace.steps.length === 0;
+  showNames(state.trace.steps);
   drawAnswer();
 }
 
@@ -187,12 +188,23 @@ async function useModel(name) {
 }
 
 async function showVocabulary(name) {
-  const { vocabulary } = await call("GET", `/models/${encodeURIComponent(name)}`);
+  const { vocabulary, kinds } = await call("GET", `/models/${encodeURIComponent(name)}`);
   state.known = new Set(vocabulary);
   find("known-count").textContent = `(${vocabulary.length})`;
-  find("words").replaceChildren(...vocabulary.map((word) => el("button", {
-    type: "button", onclick: () => addWord(word),
-  }, word)));
+  const ofKind = new Set(kinds.flatMap(({ members }) => members));
+  const groups = [...kinds, { name: kinds.length ? "other words" : "", members: vocabulary.filter((word) => !ofKind.has(word)) }];
+  find("kinds-hint").hidden = kinds.length === 0;
+  find("words").replaceChildren(...groups.map(({ name: kind, members }) => el("section", { "aria-label": kind || null },
+    kind ? el("h3", {}, kind) : null,
+    ...members.map((word) => el("button", { type: "button", onclick: () => addWord(word) }, word)))));
+}
+
+/** Who the story's new names are read as: each is bound once. */
+function showNames(steps) {
+  const bound = steps.flatMap((step) => step.bound ?? []);
+  find("names").hidden = bound.length === 0;
+  find("names").replaceChildren("New in this story: ", ...bound.flatMap(({ word, kind, member }, i) => [
+    i ? ", " : "", el("b", {}, word), ` (${kind}, read as ${member})`]));
 }
 
 function addWord(word) {

@@ -1,0 +1,143 @@
+// New words for known ones, as in entnet/binding.py: a name that a network never saw stands for one of its kind.
+
+const EDGE = "|";
+const NO_KIND = -1;
+
+/** Where in sentences each kind of word stands, and what is asked; from a network's card. */
+export class Places {
+  constructor({ kinds, places, questions }) {
+    this.kinds = kinds;
+    this.contexts = new Map(Object.entries(places));
+    this.questions = new Map(Object.entries(questions));
+    this.kindOf = new Map(kinds.flatMap(({ members }, kind) => members.map((word) => [word, kind])));
+  }
+
+  /** The kinds that stood where this word does, by the most that is known of the place. */
+  stood(labels, place) {
+    const known = contexts(labels, place).find((context) => this.contexts.has(context));
+    return known === undefined ? [] : this.contexts.get(known);
+  }
+}
+
+/** Who and what a story has named so far. A value: reading gives another. */
+export class Names {
+  constructor(places, members = new Map()) {
+    this.places = places;
+    this.members = members;
+    this.named = new Map([...members].map(([name, member]) => [member, name]));
+    this.renamed = [...members].some(([name, member]) => name !== member);
+  }
+
+  /** A sentence in the network's words; `known` says of a word whether it is one. New words are bound. */
+  read(words, known) {
+    if (this.#nothingNew(words, known)) return { names: this, words: this.inMembers(words), bound: [], unbound: [] };
+    const { kinds, unclear } = this.#kindsOf(words, known);
+    const members = new Map(this.members);
+    const used = new Map(this.named);
+    const bound = [];
+    const unbound = [...unclear].map(([word, reason]) => ({ word, reason }));
+    for (const [word, kind] of kinds) {
+      if (members.has(word)) continue;
+      const member = this.#free(word, kind, used);
+      if (member === undefined) {
+        unbound.push({ word, reason: this.#full(kind) });
+        continue;
+      }
+      members.set(word, member);
+      used.set(member, word);
+      if (member !== word) bound.push({ word, kind: this.places.kinds[kind].name, member });
+    }
+    const names = members.size > this.members.size ? new Names(this.places, members) : this;
+    return { names, words: names.inMembers(words), bound, unbound };
+  }
+
+  /** Words as the network reads them. A word whose place another has taken becomes no word at all. */
+  inMembers(words) {
+    return words.map((word) => this.members.get(word) ?? (this.named.has(word) ? "" : word));
+  }
+
+  /** An answer of the network in the words of the story; of a list, each part. */
+  told(answer) {
+    if (!this.renamed) return answer;
+    return answer.split(",").map((part) => this.named.get(part) ?? part).join(",");
+  }
+
+  /** Why a question cannot be answered from this story, if it shows in its words alone; else null. */
+  whyUnknown(words, known) {
+    const labels = [];
+    const asked = [];
+    for (const word of words) {
+      const member = this.members.get(word) ?? word;
+      if (!this.members.has(word) && (!known(word) || this.named.has(word))) return notInStory(word);
+      const kind = this.places.kindOf.get(member);
+      labels.push(kind === undefined ? member : `#${kind}`);
+      if (kind !== undefined) asked.push(word);
+    }
+    const named = this.places.questions.get(labels.join(" "));
+    if (named === undefined) return "no such question was asked in training";
+    const missing = asked.find((word, i) => named[i] && !this.members.has(word));
+    return missing === undefined ? null : notInStory(missing);
+  }
+
+  #nothingNew(words, known) {
+    return words.every((word) => this.members.has(word) || (known(word) && !this.places.kindOf.has(word)));
+  }
+
+  /** The kind of every name in a sentence, in order; and of unclear words, what makes them so. */
+  #kindsOf(words, known) {
+    const { kindOf, kinds } = this.places;
+    const different = [...new Set(words)];
+    const found = new Map();
+    for (const word of different) {
+      const kind = kindOf.get(this.members.get(word) ?? word);
+      if (kind !== undefined) found.set(word, kind);
+    }
+    const fresh = different.filter((word) => !found.has(word) && !known(word));
+    let stood;
+    for (;;) {
+      const labels = words.map((word) => (found.has(word) ? `#${found.get(word)}` : fresh.includes(word) ? "" : word));
+      stood = fresh.filter((word) => !found.has(word)).map((word) => [word, this.#stood(words, labels, word)]);
+      const clear = stood.filter(([, of]) => of.length === 1 && of[0] !== NO_KIND);
+      if (!clear.length) break;
+      for (const [word, [kind]] of clear) found.set(word, kind);
+    }
+    const unclear = new Map(stood
+      .filter(([, of]) => of.length > 1 && !of.includes(NO_KIND))
+      .map(([word, of]) => [word, `it may be ${of.map((kind) => `a ${kinds[kind].name}`).join(" or ")}`]));
+    return { kinds: different.filter((word) => found.has(word)).map((word) => [word, found.get(word)]), unclear };
+  }
+
+  /** What may stand in all places of the sentence in which the word does. */
+  #stood(words, labels, word) {
+    return words.flatMap((other, i) => (other === word ? [this.places.stood(labels, i)] : []))
+      .reduce((some, others) => some.filter((kind) => others.includes(kind)))
+      .slice().sort((a, b) => a - b);
+  }
+
+  /** The word itself, if it is of the kind and stands for nothing else; else the first free one. */
+  #free(word, kind, used) {
+    const { members } = this.places.kinds[kind];
+    return members.includes(word) && !used.has(word) ? word : members.find((member) => !used.has(member));
+  }
+
+  #full(kind) {
+    const { name, members } = this.places.kinds[kind];
+    return `the story has as many of its kind (${name}) as the network can tell apart: ${members.length}`;
+  }
+}
+
+function notInStory(word) {
+  return `${word.includes("'") ? `"${word}"` : `'${word}'`} is not in the story`;
+}
+
+/** What a place is known by: two words before it and one after, then two before, then one and one. */
+function contexts(labels, place) {
+  const padded = [EDGE, EDGE, ...labels, EDGE];
+  const [two, before, after] = [padded[place], padded[place + 1], padded[place + 3]];
+  if (!before) return []; // a word that is still new tells nothing of its neighbours
+  return [
+    ...(two && after ? [`${two} ${before} _ ${after}`] : []),
+    ...(two && two !== EDGE && before !== EDGE ? [`${two} ${before} _`] : []),
+    ...(after ? [`${before} _ ${after}`] : []),
+  ];
+}
