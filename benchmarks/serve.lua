@@ -1,5 +1,5 @@
 -- wrk's part of benchmarks/serve.py: sends VERB to the paths of a file in turns, and reports as JSON.
--- Sessions are reset before they are full.
+-- Sessions are reset before they are full. With PAUSE, each connection waits so many milliseconds between requests.
 
 local verbs = { read = '{"text":"Mary went to the garden."}', ask = '{"question":"Where is Mary?"}' }
 local FULL = 400
@@ -12,7 +12,8 @@ end
 
 function init(args)
   failed = 0
-  local verb, file = args[1], args[2]
+  local verb, file, pause = args[1], args[2], tonumber(args[3])
+  if pause > 0 then delay = function() return pause end end
   local headers = { ["content-type"] = "application/json" }
   for path in io.lines(file) do
     table.insert(requests, wrk.format("POST", path .. "/" .. verb, headers, verbs[verb]))

@@ -45,6 +45,7 @@ def test_importing_the_package_needs_no_extra() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     optional = {"matplotlib", "fastapi", "uvicorn", "ray", "tensorboard", "prompt_toolkit"}
+    optional |= {"huggingface_hub", "onnx"}
     assert not optional & set(loaded.stdout.split())
 
 

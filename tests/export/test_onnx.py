@@ -39,7 +39,9 @@ class Runtime:
         self.reset()
 
     def reset(self) -> None:
-        self.memory = np.array(self.about["memory"], np.float32)
+        self.named: list[str] = []
+        nothing = np.zeros((0, self.about["width"]))
+        self.memory = np.array(self.about.get("memory", nothing), np.float32)
 
     def _words(self, text: str) -> np.ndarray:
         numbers = [self.index.get(word, 0) for word in tokenise(text, self.about["lowercase"])]
@@ -48,9 +50,22 @@ class Runtime:
         return np.array(numbers, np.int64)
 
     def read(self, text: str) -> tuple[np.ndarray, np.ndarray]:
-        feeds = {"words": self._words(text), "memory": self.memory}
+        feeds = {"words": self._words(text)}
+        if "keys" in self.about:
+            feeds["slots"] = self._slots(text)
+        feeds["memory"] = self.memory
         self.memory, gates, movement = self.step.run(None, feeds)
         return gates, movement
+
+    def _slots(self, text: str) -> np.ndarray:
+        """A slot for each key word when it is first named."""
+        words = self.about["keyWords"]
+        for word in tokenise(text, self.about["lowercase"]):
+            if word in words and word not in self.named and len(self.named) < self.about["slots"]:
+                self.named.append(word)
+                key = np.array([self.about["keys"][words.index(word)]], np.float32)
+                self.memory = np.concatenate([self.memory, key])
+        return np.array([words.index(word) for word in self.named], np.int64)
 
     def ask(self, text: str) -> tuple[np.ndarray, np.ndarray]:
         probabilities, attention = self.answer.run(
@@ -67,8 +82,12 @@ def runtime_of(model: EntNet) -> Runtime:
     assert keys is not None
     for graph in (step, answer):
         onnx.checker.check_model(graph, full_check=True)
-    about = {**plain_network(model), "memory": keys.tolist()}
+    about = {**plain_network(model), named_or_not(model): keys.tolist()}
     return Runtime(step.SerializeToString(), answer.SerializeToString(), about)
+
+
+def named_or_not(model: EntNet) -> str:
+    return "keys" if model.config.keys == "named" else "memory"
 
 
 def near(theirs: Any, ours: Any) -> None:
@@ -120,6 +139,9 @@ def test_official_test_stories_are_read_as_in_python(official_data: Path, task: 
         {"close_on_empty": False},
         {"answer_set": "answers", "answer_words": (2, 3, 5)},
         {"output": "slots", "keys": "tied", "key_words": ("mary", "john", "to")},
+        {"keys": "named", "key_words": ("mary", "john", "office", "to"), "gate_bias": False},
+        {"gate": "stretched", "gate_threshold": 0.4},
+        {"gate": "threshold", "gate_threshold": 0.4},
     ],
     ids=str,
 )

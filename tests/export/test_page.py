@@ -232,6 +232,14 @@ def test_new_names_are_bound_as_in_python(engine: Page, name: str) -> None:
         {"W": "zero", "gate_bias": False, "candidate_bias": False},
         {"separate_masks": False, "separate_encoders": True, "mask_init": "normal"},
         {"close_on_empty": False},
+        {
+            "keys": "named",
+            "key_words": ("john", "garden", "the", "daniel"),
+            "gate_bias": False,
+            "slots": 3,
+        },
+        {"gate": "stretched", "gate_threshold": 0.4},
+        {"gate": "threshold", "gate_threshold": 0.4},
     ],
     ids=str,
 )

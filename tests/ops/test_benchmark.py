@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 import torch
-from benchmarks import gridworld, machine, rivals, runs
+from benchmarks import gridworld, machine, rivals, runs, serve
 from benchmarks.plain import PaddedBatch, PlainEntNet, PlainTrainer
 from benchmarks.report import chart, table, task_report
 
@@ -71,3 +72,10 @@ def test_runs_side_by_side_both_report() -> None:
     timings = runs.timed("ours", 17, processes=2, threads=1, seconds=0.1)
     assert len(timings) == 2
     assert all(timing.questions > 0 for timing in timings)
+
+
+def test_what_is_said_of_the_service_is_what_was_measured() -> None:
+    folder = Path(serve.__file__).parent
+    report = json.loads((folder / "serve.json").read_text(encoding="utf-8"))
+    assert (folder / "serve.md").read_text(encoding="utf-8") == serve.table(report)
+    assert not any(load["failed"] for load in report["service"])
