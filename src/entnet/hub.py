@@ -95,13 +95,13 @@ def _check(source: str, sizes: dict[str, int]) -> None:
 
 def _downloaded(repository: str, revision: str | None, **options: Any) -> Path:
     from huggingface_hub import snapshot_download
-    from huggingface_hub.utils import tqdm
+    from huggingface_hub.utils.tqdm import tqdm
 
     class Silent(tqdm):
         """Networks are too small for a bar."""
 
         def __init__(self, *args: Any, **kwargs: Any) -> None:
-            super().__init__(*args, **{**kwargs, "disable": True})
+            super().__init__(*args, **{**kwargs, "disable": True})  # type: ignore[no-untyped-call]
 
     found = snapshot_download(
         repository,
