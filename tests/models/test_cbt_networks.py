@@ -23,7 +23,7 @@ from entnet.models.baselines.lstm_language import (
     LanguageScorer,
 )
 from entnet.models.readers.memnn import WindowMemory, WindowMemoryConfig
-from entnet.models.readers.reader import WindowScorer, save_half
+from entnet.models.readers.reader import NetworkScorer, save_half
 from entnet.text import Vocab
 
 KNOWN = 60
@@ -206,7 +206,7 @@ def test_questions_are_scored_as_their_windows_are(tmp_path: Path) -> None:
     ).eval()
     with torch.no_grad():
         expected = model(train.corpus(3).entries().batch(np.arange(7))).numpy()
-    scorer = WindowScorer(model, batch=3)
+    scorer = NetworkScorer(model, batch=3)
     np.testing.assert_allclose(scorer.scores(questions), expected, rtol=1e-5, atol=1e-6)
     assert scorer.answer(questions[2]) == names[int(expected[2].argmax())]
     assert scorer.scores([]).shape == (0, 10)
@@ -215,6 +215,6 @@ def test_questions_are_scored_as_their_windows_are(tmp_path: Path) -> None:
 
     size = save_half(model, tmp_path / "half")
     assert size == sum(path.stat().st_size for path in (tmp_path / "half").iterdir())
-    halved = WindowScorer(StoryModel.from_pretrained(tmp_path / "half"))
+    halved = NetworkScorer(StoryModel.from_pretrained(tmp_path / "half"))
     np.testing.assert_allclose(halved.scores(questions), expected, rtol=0.02, atol=0.01)
     assert halved.model.state_dict()["embedding"].dtype == torch.float32

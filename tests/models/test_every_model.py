@@ -31,12 +31,18 @@ from entnet.training.trainer import Callback
 from small_networks import make_stories
 
 TINY: dict[str, dict[str, Any]] = {
+    "aoa": {"width": 5, "units": 3},
+    "as": {"width": 5, "units": 3},
     "dmn": {"width": 5},
     "dnc": {"units": 6, "slots": 4, "width": 5, "heads": 2},
     "dntm": {"units": 6, "slots": 4, "content": 5, "address": 3, "word_units": 4},
     "entnet": {"width": 5, "slots": 3},
+    "entnet-recurrent": {"width": 6},
+    "epireader": {"width": 5, "units": 3, "filters": 4, "sentence_units": 3, "proposals": 10},
+    "ga": {"width": 5, "units": 3, "layers": 2},
     "lstm": {"units": 6, "width": 5},
     "memn2n": {"width": 5, "time_noise": 0.0},
+    "nse": {"width": 5, "units": 6, "steps": 3},
     "ntm": {"units": 6, "slots": 4, "width": 5, "heads": 2},
     "qrn": {"width": 5},
     "window-memory": {"width": 5},
@@ -90,10 +96,13 @@ def corpus_for(model: StoryModel, stories: list[Story] = STORIES) -> Corpus:
     corpus = Corpus.encode(stories, VOCAB, LENGTH)
     if model.keys_per_story:
         dice = np.random.default_rng(5)
-        shape = (len(stories), model.keys_per_story)
-        corpus.story_keys = dice.integers(1, len(VOCAB), shape)
-        if model.answers == "candidates":
-            corpus.answers = dice.integers(model.keys_per_story, size=len(corpus.answers))
+        words = np.arange(1, len(VOCAB))
+        drawn = [dice.permutation(words)[: model.keys_per_story] for _ in stories]
+        corpus.story_keys = np.stack(drawn)
+        if model.answers == "candidates":  # one that stands in the story, as in the benchmark
+            told = np.split(corpus.words, corpus.story_offsets[1:-1])
+            there = [np.isin(keys, said) for keys, said in zip(drawn, told, strict=True)]
+            corpus.answers = np.array([dice.choice(np.flatnonzero(held)) for held in there])
     return corpus
 
 

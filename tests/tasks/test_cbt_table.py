@@ -16,6 +16,7 @@ from cbt_questions import trade_question, write_questions
 from entnet.cli import app
 from entnet.config import ConfigError, TrainConfig
 from entnet.data.cbt.format import cbt_file_name
+from entnet.data.cbt.passages import encode_passages
 from entnet.data.cbt.windows import encode_training, encode_with
 from entnet.errors import EntNetError
 from entnet.experiments.plan import specs_of
@@ -23,17 +24,23 @@ from entnet.experiments.preset import load_preset
 from entnet.experiments.results import read_results
 from entnet.experiments.running import run_one
 from entnet.models.base import StoryModel
-from entnet.models.readers.reader import WindowScorer
+from entnet.models.readers.passage import PassageReader
+from entnet.models.readers.reader import NetworkScorer
 from entnet.models.readers.scorer import accuracy, answers_of
 from entnet.report import cbt
 from entnet.tasks import cbt_data
-from entnet.tasks.cbt import COUNTING, ensemble
+from entnet.tasks.cbt import COUNTING, best_weights, ensemble, mixed
 from entnet.tasks.cbt_data import CbtData, find_questions
+from entnet.tasks.passages import PassageOptions, passage_model
 from entnet.tasks.spec import RunSpec
 from entnet.tasks.windows import WindowData, WindowOptions, window_trainer
 from entnet.training.trainer import Trainer
 
+READERS = {"as", "ga", "epireader", "aoa", "nse"}
 NETWORKS = {"entnet-simple", "entnet-general", "window-lstm", "memnn", "memnn-self"}
+NETWORKS |= {"entnet-recurrent", *READERS}
+TOGETHER = {"entnet-simple-ensemble", "entnet-recurrent-mixture"}
+"""Systems made of others' runs."""
 FEW = ["--epochs", "2", "--set", "width=16", "--set", "fresh=4"]
 
 
@@ -102,7 +109,7 @@ def run_variant(name: str, root: Path, runs: Path, **changes: Any) -> tuple[RunS
     return spec, run_one(spec)
 
 
-@pytest.mark.parametrize("name", sorted(set(cbt.SYSTEMS) - {"entnet-simple-ensemble"}))
+@pytest.mark.parametrize("name", sorted(set(cbt.SYSTEMS) - TOGETHER))
 def test_every_system_gives_a_line_of_one_form(name: str, root: Path, tmp_path: Path) -> None:
     """Networks on windows leave one on disk that gives the same errors."""
     changes: dict[str, Any] = {}
@@ -113,7 +120,8 @@ def test_every_system_gives_a_line_of_one_form(name: str, root: Path, tmp_path: 
             "source": {"streams": 4, "steps": 10, "sample": 8, "least": 1, "parts": 2},
         }
     elif name in NETWORKS:
-        changes = {"model": {"width": 16}, "train": {"epochs": 2}, "source": {"fresh": 4}}
+        sizes = {"width": 16, "units": 16} if name in READERS else {"width": 16}
+        changes = {"model": sizes, "train": {"epochs": 2}, "source": {"fresh": 4}}
     spec, line = run_variant(name, root, tmp_path, **changes)
     assert line["schema"] == 2
     assert (line["table"], line["task"], line["seed"]) == ("table4", "NE", 1)
@@ -126,7 +134,7 @@ def test_every_system_gives_a_line_of_one_form(name: str, root: Path, tmp_path: 
     if name in NETWORKS:
         assert line["passes"] == 2
         data = CbtData(find_questions(), "NE")
-        network = WindowScorer(StoryModel.from_pretrained(Path(spec.directory) / "model"))
+        network = NetworkScorer(StoryModel.from_pretrained(Path(spec.directory) / "model"))
         right = accuracy(network.scores(data.test), answers_of(data.test))
         assert line["best"]["test_error"] == pytest.approx(100 * (1 - right), abs=2.1)
 
@@ -181,6 +189,46 @@ def test_an_ensemble_trains_the_members_that_are_missing(
     assert 0 < line["best"]["test_error"] < 100
 
 
+def test_a_mixture_is_never_worse_than_its_network_on_validation(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = {
+        "entnet-recurrent": {"model": {"width": 8}, "train": {"epochs": 1}},
+        "lstm": {
+            "model": {"units": 8},
+            "train": {"epochs": 1},
+            "source": {"streams": 4, "steps": 10, "sample": 8, "least": 1, "parts": 1},
+        },
+    }
+    preset = load_preset("table4")
+    variants = tuple(
+        dataclasses.replace(one, **{"task_options": {}, **small.get(one.name, {})})
+        for one in preset.variants
+    )
+    small_preset = dataclasses.replace(preset, variants=variants)
+    monkeypatch.setattr("entnet.experiments.running.load_preset", lambda _: small_preset)
+    (spec,) = specs_of(small_preset, tmp_path, ["NE"], [1], ["entnet-recurrent-mixture"])
+    line = run_one(spec)
+    assert set(line["weights"]) == {"kneser-ney-cache", "lstm"}
+    data = CbtData(find_questions(), "NE")
+    place = tmp_path / "table4" / "NE" / "entnet-recurrent" / "seed1" / "model"
+    network = NetworkScorer(StoryModel.from_pretrained(place))
+    alone = accuracy(network.scores(data.valid), answers_of(data.valid))
+    assert line["best"]["valid_error"] <= 100 * (1 - alone) + 1e-4
+    again = run_one(dataclasses.replace(spec, seed=2))
+    assert again["best"] == line["best"]
+
+
+def test_weights_are_the_best_ones_and_missing_candidates_stay_out() -> None:
+    network = np.array([[0.0, -1.0, -np.inf], [0.0, -0.1, -0.2]], dtype=np.float32)
+    language = np.array([[-9.0, -9.0, -np.inf], [-2.0, -1.0, -9.0]], dtype=np.float32)
+    weights = best_weights([network, language], np.array([0, 1]))
+    assert 0 < weights[0] <= 1
+    total = mixed([network, language], weights)
+    assert total.argmax(1).tolist() == [0, 1]
+    assert total[0, 2] == -np.inf
+
+
 def test_an_epoch_may_read_a_part_of_the_questions() -> None:
     part = WindowOptions(questions=30)
     first, second = part.order(100, 1, 1), part.order(100, 1, 2)
@@ -191,6 +239,41 @@ def test_an_epoch_may_read_a_part_of_the_questions() -> None:
     assert sorted(whole.order(100, 1, 1)) == list(range(100))
     assert whole.passes(100, 5) == 5
     assert WindowOptions(questions=300).passes(100, 5) == 5
+
+
+def test_neighbours_come_into_a_batch_together() -> None:
+    options = PassageOptions(neighbours=4)
+    order = options.order(22, seed=1, epoch=2)
+    assert sorted(order) == list(range(22))
+    groups = np.split(order, np.flatnonzero(np.diff(order) != 1) + 1)
+    assert all(group[0] % 4 == 0 for group in groups)
+    assert len(groups) > 1
+    assert order.tolist() != options.order(22, seed=1, epoch=3).tolist()
+
+
+def test_a_reader_begins_with_vectors_from_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "vectors.txt"
+    file.write_text("Baker 1 2 3\nxxxxx 4 5 6\nelsewhere 7 8 9\n")
+    _, vocab = encode_passages([trade_question(n) for n in range(9)])
+    options = PassageOptions(fresh=3, vectors=str(file))
+    model = passage_model("as", {"width": 3, "units": 2}, options, vocab)
+    assert isinstance(model, PassageReader)
+    assert model.embedding[vocab.index["baker"]].tolist() == [1, 2, 3]
+    assert model.embedding[vocab.index["xxxxx"]].tolist() == [4, 5, 6]
+    assert float(model.embedding[vocab.index["sailor"]].detach().abs().max()) <= 0.1
+    with pytest.raises(EntNetError, match="3 numbers each, width is 5: set width=3"):
+        passage_model("as", {"width": 5, "units": 2}, options, vocab)
+    file.write_text("nothing 1 2 3\n")
+    with pytest.raises(EntNetError, match="no vector of any word of the questions"):
+        passage_model("as", {"width": 3}, options, vocab)
+
+
+def test_trials_leave_the_test_questions_alone(root: Path, tmp_path: Path) -> None:
+    changed = {"model": {"width": 8}, "train": {"epochs": 1}, "source": {"test": False}}
+    for name in ("entnet-simple", "entnet-recurrent"):
+        _, line = run_variant(name, root, tmp_path, **changed)
+        assert "test_error" not in line["best"]
+        assert line["best"]["valid_questions"] == 40
 
 
 def test_a_limit_of_time_ends_a_run(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from entnet.errors import EntNetError
 from entnet.models import EntNet, StoryModel
 from entnet.models.card import read_manner
 from entnet.models.processes.base import ProcessModel
-from entnet.models.readers.reader import WindowScorer, reads_windows
+from entnet.models.readers.reader import NetworkScorer, chooses
 from entnet.models.readers.scorer import accuracy, answers_of
 from entnet.renaming import rename
 from entnet.text import answer_token
@@ -105,7 +105,7 @@ def evaluate(
         raise EntNetError(
             f"{model}: a {network.config.kind} network reads processes: add --propara"
         )
-    if reads_windows(network):
+    if chooses(network):
         result, answered = _candidates(network, file)
     elif isinstance(network, EntNet) and network.vocab.reads_running_text:
         result, told = evaluate_long(network, file)
@@ -145,7 +145,7 @@ def _told(mistake: Answered) -> Iterator[str]:
 def _candidates(network: StoryModel, file: Path) -> tuple[dict[str, Any], list[Answered]]:
     """Questions of the Children's Book Test; where candidates tie, a share of an error."""
     questions = read_cbt(file)
-    scores = WindowScorer(network).scores(questions)
+    scores = NetworkScorer(network).scores(questions)
     reached = accuracy(scores, answers_of(questions))
     errors = round((1 - reached) * len(questions), 2)
     result = {

@@ -60,7 +60,8 @@ def reproduce(
     vectors: Annotated[
         Path | None,
         typer.Option(
-            help="Of propara: word vectors to begin with, a word and its numbers per line."
+            help="Of propara, and of table4's readers: word vectors to begin with, a word and its numbers "
+            "per line."
         ),
     ] = None,
     data: Annotated[

@@ -234,14 +234,14 @@ class Entries:
     def questions_of(self, chosen: Ints) -> Ints:
         """Numbers, in the corpus, of the questions that ``batch(chosen)`` asks, in its order."""
         return self.question_order[
-            _ranges(self.question_offsets[chosen], self.question_offsets[chosen + 1])
+            ranges(self.question_offsets[chosen], self.question_offsets[chosen + 1])
         ]
 
     def batch(self, chosen: Ints) -> RaggedBatch:
         """Lay the chosen entries end to end."""
         corpus = self.corpus
         lengths = self.end[chosen] - self.start[chosen]
-        rows = _ranges(self.start[chosen], self.end[chosen])
+        rows = ranges(self.start[chosen], self.end[chosen])
         offsets = np.concatenate(([0], np.cumsum(lengths)))
         questions = self.questions_of(chosen)
         entry = np.repeat(np.arange(len(chosen)), self.questions_per_entry[chosen])
@@ -341,7 +341,7 @@ def _padded(rows: list[list[int]], length: int) -> Ints:
     return out
 
 
-def _ranges(starts: Ints, ends: Ints) -> Ints:
+def ranges(starts: Ints, ends: Ints) -> Ints:
     """``starts[0] … ends[0] − 1, starts[1] … ends[1] − 1, …`` as one array."""
     lengths = ends - starts
     total = int(lengths.sum())

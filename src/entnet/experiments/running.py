@@ -43,12 +43,17 @@ def run_one(spec: RunSpec, callback: Callback | None = None) -> Result:
 
 
 def members_of(spec: RunSpec) -> list[RunSpec]:
-    """The runs that a run needs first: an ensemble, those of its variant."""
+    """The runs that a run needs first: an ensemble those of its variant, a mixture language models too."""
     if "of" not in spec.source:
         return []
-    root = Path(spec.directory).parents[3]
-    variant, seeds = spec.source["of"], spec.source["seeds"]
-    members = specs_of(load_preset(spec.table), root, [spec.task], seeds, [variant])
+    root, preset = Path(spec.directory).parents[3], load_preset(spec.table)
+    wanted = {spec.source["of"]: spec.source["seeds"]}
+    wanted |= {name: [1] for name in spec.source.get("language", ())}
+    members = [
+        member
+        for variant, seeds in wanted.items()
+        for member in specs_of(preset, root, [spec.task], seeds, [variant])
+    ]
     return [replace(member, data_root=spec.data_root) for member in members]
 
 

@@ -27,9 +27,9 @@ from torch import Tensor, nn
 from entnet.config import ModelConfig
 from entnet.data.story import RaggedBatch
 from entnet.models.base import StoryModel, register
-from entnet.models.layers import pack, position_encoding
+from entnet.models.gru import GRU, matrix
+from entnet.models.layers import position_encoding
 from entnet.models.past import Past, past_of
-from entnet.ops.gru import gru_scan
 from entnet.text import Vocab
 
 
@@ -58,36 +58,6 @@ class DMNConfig(ModelConfig):
             self.require(value >= 1, f"{name} is {value}, but must be at least 1")
         self.require(0 <= self.dropout < 1, f"dropout is {self.dropout}, but must be in [0, 1)")
         self.require(self.l2 >= 0, f"l2 is {self.l2}, but must not be negative")
-
-
-def matrix(*shape: int) -> nn.Parameter:
-    """Xavier's uniform start; of stacked matrices, each by itself."""
-    made = torch.empty(shape)
-    for part in made.view(-1, *shape[-2:]):
-        nn.init.xavier_uniform_(part)
-    return nn.Parameter(made)
-
-
-class GRU(nn.Module):
-    """Weights of a GRU from d to d units, or of an attention GRU, which has no update gate."""
-
-    def __init__(self, width: int, gates: int = 3) -> None:
-        super().__init__()
-        self.W, self.U = matrix(gates, width, width), matrix(gates, width, width)
-        self.bias = nn.Parameter(torch.zeros(gates * width))
-
-    def inputs(self, x: Tensor) -> Tensor:
-        """W x + b"""
-        return torch.addmm(self.bias, x, self.W.flatten(0, 1).T)
-
-    def read(self, inputs: Tensor, lengths: Tensor, attention: Tensor | None = None) -> Tensor:
-        """States after every input, sequence by sequence, from zero on."""
-        packing = pack(lengths)
-        laid = packing.lay(torch.arange(len(packing.place), device=inputs.device))
-        nothing = inputs.new_zeros((len(lengths), self.U.shape[1]))
-        given = None if attention is None else attention[laid]
-        states = gru_scan(inputs[laid], self.U.flatten(0, 1), nothing, packing.active, given)
-        return states[packing.place]
 
 
 class Pass(nn.Module):

@@ -13,7 +13,7 @@ from entnet.experiments.plan import specs_of
 from entnet.experiments.preset import load_preset
 from entnet.experiments.results import read_results, results_path
 from entnet.models.base import StoryModel
-from entnet.models.readers.reader import WindowScorer, save_half
+from entnet.models.readers.reader import NetworkScorer, save_half
 from entnet.models.readers.scorer import accuracy, answers_of
 from entnet.release.card import Card, put, require_network
 from entnet.tasks.cbt import TABLE, TABLE_KINDS, accuracy_of
@@ -56,7 +56,7 @@ def release_cbt(
 
 def error_of(network: StoryModel, questions: Sequence[CbtQuestion]) -> float:
     """Percentage of questions answered wrongly."""
-    reached = accuracy(WindowScorer(network).scores(questions), answers_of(questions))
+    reached = accuracy(NetworkScorer(network).scores(questions), answers_of(questions))
     return round(100 * (1 - reached), 4)
 
 

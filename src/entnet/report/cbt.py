@@ -33,16 +33,17 @@ PAPER: dict[str, dict[Kind, float]] = {
     "entnet-simple": {"NE": 0.616, "CN": 0.588},
     "memnn": {"NE": 0.493, "CN": 0.554},
     "memnn-self": {"NE": 0.666, "CN": 0.630},
+    "as": {"NE": 0.686, "CN": 0.634},
+    "ga": {"NE": 0.690, "CN": 0.639},
+    "epireader": {"NE": 0.697, "CN": 0.674},
+    "aoa": {"NE": 0.720, "CN": 0.694},
+    "nse": {"NE": 0.732, "CN": 0.714},
 }
 """Published test accuracies, on the official questions; the frequencies are those of the test's makers."""
-PAPER_ONLY: dict[str, dict[Kind, float]] = {
-    "AS Reader": {"NE": 0.686, "CN": 0.634},
-    "GA Reader": {"NE": 0.690, "CN": 0.639},
-    "EpiReader": {"NE": 0.697, "CN": 0.674},
-    "AoA Reader": {"NE": 0.720, "CN": 0.694},
-    "NSE": {"NE": 0.732, "CN": 0.714},
-}
-"""Systems that read a story many times, which are not run here."""
+
+
+QUOTED = ("as", "ga", "epireader", "aoa", "nse")
+"""Systems whose published figures stand in the table even where they were not run."""
 
 
 @dataclass(frozen=True)
@@ -65,8 +66,15 @@ SYSTEMS: dict[str, System] = {
     "entnet-general": System("EntNet, general"),
     "entnet-simple": System("EntNet, simple"),
     "entnet-simple-ensemble": System("EntNet, simple, 3 together"),
+    "entnet-recurrent": System("EntNet, recurrent encoder"),
+    "entnet-recurrent-mixture": System("EntNet, recurrent encoder, and language models"),
     "memnn": System("MemNN, windows", single_pass=False),
     "memnn-self": System("MemNN, windows, self-supervised", single_pass=False),
+    "as": System("AS Reader", single_pass=False),
+    "ga": System("GA Reader", single_pass=False),
+    "epireader": System("EpiReader", single_pass=False),
+    "aoa": System("AoA Reader", single_pass=False),
+    "nse": System("NSE", single_pass=False),
 }
 
 
@@ -168,8 +176,11 @@ def _body(found: dict[str, dict[str, Result]]) -> str:
         if names:
             rows.append(f"| {title} | | | | | |")
         rows += [f"| {SYSTEMS[name].title} | {_cells(found[name], name)} |" for name in names]
-    for name, paper in PAPER_ONLY.items():
-        rows.append(f"| {name} | – | {_share(paper['NE'])} | – | – | {_share(paper['CN'])} |")
+    rows += [
+        f"| {SYSTEMS[name].title} | {_cells({}, name)} |"
+        for name in SYSTEMS
+        if name in QUOTED and name not in found
+    ]
     return "\n".join(rows) + "\n"
 
 

@@ -8,12 +8,13 @@ from pathlib import Path
 
 from entnet.data.cbt.build import default_directory
 from entnet.data.cbt.format import CbtQuestion, Kind, Split, cbt_file_name, read_cbt
+from entnet.data.cbt.passages import Passages, encode_passages, load_passages
 from entnet.data.cbt.windows import WindowedQuestions, encode_with, load_training
 from entnet.data.sources import data_root
 from entnet.errors import EntNetError
 from entnet.models.baselines.kneser_ney import KneserNey
 from entnet.models.readers.scorer import training_sentences
-from entnet.text import Vocab
+from entnet.tasks.questions import QuestionData
 
 LEAST = 5
 """Networks on windows know the words that their training questions have so often."""
@@ -70,28 +71,20 @@ class CbtData:
         return {"rebuilt_valid": rebuilt.valid, "rebuilt_test": rebuilt.test}
 
     @cached_property
-    def _training(self) -> tuple[WindowedQuestions, Vocab]:
-        return load_training(self._file("train"), LEAST)
-
-    @property
-    def train(self) -> WindowedQuestions:
-        return self._training[0]
-
-    @property
-    def vocab(self) -> Vocab:
-        return self._training[1]
+    def windows(self) -> QuestionData[WindowedQuestions]:
+        """All questions as windows, with the vocabulary of the training questions."""
+        train, vocab = load_training(self._file("train"), LEAST)
+        asked = {"valid": self.valid, "test": self.test, **self.beside}
+        cut = {name: encode_with(questions, vocab) for name, questions in asked.items()}
+        return QuestionData(train, cut.pop("valid"), cut.pop("test"), vocab, cut)
 
     @cached_property
-    def valid_windows(self) -> WindowedQuestions:
-        return encode_with(self.valid, self.vocab)
-
-    @cached_property
-    def test_windows(self) -> WindowedQuestions:
-        return encode_with(self.test, self.vocab)
-
-    @cached_property
-    def windows_beside(self) -> dict[str, WindowedQuestions]:
-        return {name: encode_with(asked, self.vocab) for name, asked in self.beside.items()}
+    def passages(self) -> QuestionData[Passages]:
+        """All questions as whole sentences, with the vocabulary of the training books."""
+        train, vocab = load_passages(self._file("train"), LEAST)
+        asked = {"valid": self.valid, "test": self.test, **self.beside}
+        whole = {name: encode_passages(questions, vocab)[0] for name, questions in asked.items()}
+        return QuestionData(train, whole.pop("valid"), whole.pop("test"), vocab, whole)
 
     @cached_property
     def sentences(self) -> list[list[str]]:

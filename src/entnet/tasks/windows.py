@@ -1,65 +1,51 @@
-"""Training on windows of the Children's Book Test, with the network that is best on validation kept."""
+"""Training on questions of the Children's Book Test as windows; the network best on validation is kept."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from entnet.config import Config, TrainConfig
-from entnet.data.cbt.windows import WINDOW, WindowedQuestions, shuffled, with_fresh
+from entnet.config import TrainConfig
+from entnet.data.cbt.windows import WINDOW, WindowedQuestions, with_fresh
 from entnet.data.story import RaggedBatch
 from entnet.models.base import StoryModel, model_class
 from entnet.models.entnet import EntNet
 from entnet.models.own_code import own_code
 from entnet.models.readers.native import NativeSimple, is_simple, simple_config
-from entnet.models.readers.scorer import Floats, accuracy
+from entnet.models.readers.scorer import Floats
 from entnet.ops.windows import is_built
+from entnet.tasks.questions import (
+    QuestionData,
+    QuestionEngine,
+    QuestionOptions,
+    QuestionTask,
+    TorchQuestions,
+    in_parts,
+)
 from entnet.text import Vocab
-from entnet.training.engine import BatchResult, choose_engine
+from entnet.training.engine import BatchResult
 from entnet.training.native_engine import LACKING
-from entnet.training.schedule import ScheduledTask
-from entnet.training.trainer import Epoch, Learner, Trainer, TrainingScore, ValidationScore
+from entnet.training.trainer import Epoch, Trainer
 
 
 @dataclass(frozen=True)
-class WindowOptions(Config):
-    """What is read of the questions."""
+class WindowOptions(QuestionOptions):
+    """What is read of the questions, as windows."""
 
-    questions: int = 0
-    """Questions per epoch, drawn anew for each; 0 for all of them."""
-    fresh: int = 64
-    """Rows of the embedding for words that training does not have."""
-    disguise: float = 0.0
-    """How often a candidate is read as such a word in training."""
     query_width: int = 5
     """Words of the query that are read, the blank in the middle."""
 
-    def check(self) -> None:
-        self.require(0 <= self.disguise <= 1, "disguise is a share, in [0, 1]")
-        self.require(self.fresh > 0 or self.disguise == 0, "disguise needs fresh rows")
-        self.require(self.questions >= 0, "questions must not be negative")
-
-    def order(self, count: int, seed: int, epoch: int) -> NDArray[np.int64]:
-        """Which of so many questions an epoch reads, one after the other."""
-        order = shuffled(count, seed, epoch)
-        return order[: self.questions] if self.questions else order
-
-    def passes(self, count: int, epochs: int) -> float:
-        """How often these epochs read each of so many questions, on average."""
-        return epochs * min(self.questions / count, 1.0) if self.questions else float(epochs)
-
-
-class WindowEngine(Learner, Protocol):
-    """Updates from windows, and scores of the ten candidates."""
-
-    def scores(self, data: WindowedQuestions) -> Floats: ...
+    def batches(self, data: WindowedQuestions) -> Iterator[RaggedBatch]:
+        """Questions in their order, to be answered."""
+        entries = data.corpus(self.fresh, self.query_width).entries()
+        yield from map(entries.batch, in_parts(len(data), 200))
 
 
 @dataclass(frozen=True)
@@ -138,68 +124,7 @@ class NativeWindows:
             part[...] = state[name].numpy()
 
 
-class TorchWindows:
-    """Any network that reads windows, on the package's engines."""
-
-    def __init__(self, model: StoryModel, options: WindowOptions, config: TrainConfig) -> None:
-        self.model, self.options = model, options
-        self.engine = choose_engine(model, config)
-        self.name = self.engine.name
-
-    def step(self, batch: RaggedBatch, rate: float) -> BatchResult:
-        return self.engine.step(batch, rate)
-
-    @torch.no_grad()
-    def scores(self, data: WindowedQuestions) -> Floats:
-        self.model.eval()
-        entries = data.corpus(self.options.fresh, self.options.query_width).entries()
-        chunks = np.array_split(np.arange(len(data)), max(1, len(data) // 200))
-        return np.concatenate([self.model(entries.batch(chunk)).numpy() for chunk in chunks])
-
-    def state(self) -> dict[str, Tensor]:
-        return self.engine.state()
-
-    def load_state(self, state: dict[str, Tensor]) -> None:
-        self.engine.load_state(state)
-
-
-@dataclass(frozen=True)
-class WindowData:
-    """What a network on windows trains on, chooses by and is tested on."""
-
-    train: WindowedQuestions
-    valid: WindowedQuestions
-    test: WindowedQuestions
-    vocab: Vocab
-    beside: Mapping[str, WindowedQuestions] = field(default_factory=dict)
-    """Scored besides at the end, by name: "rebuilt_test"."""
-
-
-class WindowTask(ScheduledTask):
-    """Accuracy on validation and test questions; where candidates tie, what a draw would give."""
-
-    def __init__(self, data: WindowData, config: TrainConfig) -> None:
-        super().__init__(config)
-        self.valid = data.valid
-        self.scored = {"valid": data.valid, "test": data.test, **data.beside}
-
-    def validate(
-        self, engine: WindowEngine, epoch: int, training: TrainingScore
-    ) -> ValidationScore:
-        error = self._error(engine, self.valid)
-        percent = {"valid_error": error, "train_error": training.error}
-        better = self.progress.record(self.config, epoch, error, 0.0, percent=percent)
-        return ValidationScore(None, error, better)
-
-    def test(self, engine: WindowEngine) -> dict[str, Any]:
-        scores: dict[str, Any] = {}
-        for name, questions in self.scored.items():
-            scores[f"{name}_error"] = round(self._error(engine, questions), 4)
-            scores[f"{name}_questions"] = len(questions)
-        return scores
-
-    def _error(self, engine: WindowEngine, data: WindowedQuestions) -> float:
-        return 100 * (1 - accuracy(engine.scores(data), data.answers))
+WindowData = QuestionData[WindowedQuestions]
 
 
 def window_model(
@@ -237,18 +162,18 @@ def window_trainer(
         and config.optimizer in ("sgd", "adagrad")
         and not config.changed([*LACKING, "epsilon", "accumulator"])
     )
-    engine: WindowEngine
+    engine: QuestionEngine
     if native:
         assert isinstance(model, EntNet)
         engine = NativeWindows(model, data.train, options, config)
     else:
-        engine = TorchWindows(model, options, config)
+        engine = TorchQuestions(model, config, options.batches)
     return Trainer(
         directory,
         model,
         engine,
         WindowSource(data.train, options, config, whole=native),
-        WindowTask(data, config),
+        QuestionTask(data, config, options),
         config,
         about,
         checkpoint_seconds,

@@ -10,19 +10,17 @@ of its embedding for them. So a name that no training book has is still told apa
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from zipfile import BadZipFile
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from entnet.data.cbt.format import BLANK, CANDIDATES, CbtQuestion, iterate_cbt
+from entnet.data.cbt.kept import Arrays, kept_beside
 from entnet.data.story import Corpus
 from entnet.text import NULL_WORD, Vocab
 
@@ -276,37 +274,17 @@ def with_fresh(vocab: Vocab, fresh: int) -> Vocab:
     return Vocab([*vocab.words[: known_words(vocab)], *(FRESH.format(n) for n in range(fresh))])
 
 
-# On disk, beside the questions, since a training file takes a minute to read.
-
-
 def load_training(path: Path, least: int = 2) -> tuple[WindowedQuestions, Vocab]:
-    """``encode_training`` of a file, kept beside it for the next time."""
-    kept = path.with_name(f".{path.stem}.{least}.windows.npz")
-    stamp = _stamp(path, least)
-    try:
-        with np.load(kept, allow_pickle=False) as arrays:
-            if str(arrays["stamp"]) == stamp:
-                vocab = Vocab(json.loads(str(arrays["vocab"])))
-                fields = WindowedQuestions.__dataclass_fields__
-                data = {name: arrays[name] for name in fields if name != "known"}
-                return WindowedQuestions(**data, known=len(vocab)), vocab
-    except (OSError, KeyError, ValueError, BadZipFile):
-        pass
-    encoded, vocab = encode_training(iterate_cbt(path), least)
-    part = kept.with_suffix(".part.npz")
-    arrays = {
-        n: getattr(encoded, n) for n in WindowedQuestions.__dataclass_fields__ if n != "known"
-    }
-    np.savez(part, stamp=stamp, vocab=vocab.to_json(), **arrays)
-    part.replace(kept)
-    return encoded, vocab
+    """``encode_training`` of a file, kept beside it."""
 
+    def make() -> tuple[Arrays, Vocab]:
+        encoded, vocab = encode_training(iterate_cbt(path), least)
+        names = WindowedQuestions.__dataclass_fields__
+        return {name: getattr(encoded, name) for name in names if name != "known"}, vocab
 
-def _stamp(path: Path, least: int) -> str:
-    """What the kept arrays depend on."""
-    status = path.stat()
-    layout = f"2 {least} {WINDOW} {QUERY_REACH} {status.st_size} {status.st_mtime_ns}"
-    return hashlib.sha1(layout.encode()).hexdigest()
+    layout = f"2 {least} {WINDOW} {QUERY_REACH}"
+    arrays, vocab = kept_beside(path, f"{least}.windows", layout, make)
+    return WindowedQuestions(**arrays, known=len(vocab)), vocab
 
 
 def shuffled(count: int, seed: int, epoch: int) -> NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""Word vectors from a file: a word and its numbers per line with blanks between, as GloVe has them."""
+"""Word vectors for paragraphs."""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from entnet.data import vectors
 from entnet.data.propara.encode import all_words
 from entnet.data.propara.match import stem
 from entnet.data.propara.process import Process
 from entnet.data.propara.spans import lemma
-from entnet.errors import DataError, EntNetError
-
-Floats = NDArray[np.float32]
+from entnet.data.vectors import Floats
 
 
 @dataclass(frozen=True)
@@ -37,27 +35,6 @@ class Vectors:
 
 
 def read_vectors(path: Path | str, texts: Iterable[Iterable[Process]]) -> Vectors:
-    """The vectors of the paragraphs' words. A first line of two numbers (word2vec) is skipped."""
+    """The vectors of the paragraphs' words."""
     wanted = {word for processes in texts for word in all_words(processes)}
-    found: dict[str, Floats] = {}
-    width = 0
-    try:
-        with Path(path).open(encoding="utf-8") as file:
-            for number, line in enumerate(file, start=1):
-                word, *values = line.rstrip().split(" ")
-                if number == 1 and len(values) == 1 and word.isdigit():
-                    continue
-                width = width or len(values)
-                if not values or len(values) != width:
-                    raise DataError(path, number, f"a word and {width or 'its'} numbers expected")
-                if word.lower() in wanted:
-                    try:
-                        found.setdefault(word.lower(), np.array(values, dtype=np.float32))
-                    except ValueError as error:
-                        raise DataError(path, number, f"not a number: {error}") from error
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "not UTF-8"
-        raise EntNetError(f"{path}: cannot be read: {reason}") from error
-    if not found:
-        raise EntNetError(f"{path}: has no vector of any word of the paragraphs")
-    return Vectors(found)
+    return Vectors(vectors.read_vectors(path, wanted, "the paragraphs"))

@@ -1,12 +1,12 @@
-"""Any network that reads windows, as a scorer of questions; also one that comes with the package.
+"""Any network that chooses among candidates, as a scorer of questions; also one of the package's own.
 
-reader = WindowScorer(StoryModel.from_pretrained("cbt-ne"))
+reader = NetworkScorer(StoryModel.from_pretrained("cbt-ne"))
 scores = reader.scores(read_cbt("cbtest_NE_test_2500ex.txt"))
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,17 +14,20 @@ import torch
 from safetensors.torch import load_file, save
 
 from entnet.data.cbt.format import CbtQuestion
+from entnet.data.cbt.passages import Longs, encode_passages
 from entnet.data.cbt.windows import encode_with, known_words
+from entnet.data.story import RaggedBatch
 from entnet.files import write_atomically
 from entnet.models.base import StoryModel
 from entnet.models.entnet import EntNet
 from entnet.models.readers.memnn import WindowMemory
+from entnet.models.readers.passage import PassageReader
 from entnet.models.readers.scorer import MISSING, Floats
 
 
-def reads_windows(model: StoryModel) -> bool:
-    """Whether a network chooses among the candidates of a question, from windows round them."""
-    if isinstance(model, WindowMemory):
+def chooses(model: StoryModel) -> bool:
+    """Whether a network chooses among the candidates of a question of the Children's Book Test."""
+    if isinstance(model, WindowMemory | PassageReader):
         return True
     return isinstance(model, EntNet) and (model.config.keys, model.config.output) == (
         "story",
@@ -32,10 +35,10 @@ def reads_windows(model: StoryModel) -> bool:
     )
 
 
-class WindowScorer:
-    """Scores candidates with a network on windows."""
+class NetworkScorer:
+    """Scores candidates with a network on windows or on whole passages."""
 
-    def __init__(self, model: StoryModel, batch: int = 200) -> None:
+    def __init__(self, model: StoryModel, batch: int = 100) -> None:
         self.model = model.eval()
         self.batch = batch
         self.fresh = len(model.vocab) - known_words(model.vocab)
@@ -44,13 +47,19 @@ class WindowScorer:
     def scores(self, questions: Sequence[CbtQuestion]) -> Floats:
         if not questions:
             return np.zeros((0, 10), dtype=np.float32)
-        data = encode_with(questions, self.model.vocab)
-        entries = data.corpus(self.fresh, self.model.config.sentence_length).entries()
-        chunks = np.array_split(np.arange(len(data)), -(-len(data) // self.batch))
-        found = np.concatenate([self.model(entries.batch(chunk)).numpy() for chunk in chunks])
+        chunks = np.array_split(np.arange(len(questions)), -(-len(questions) // self.batch))
+        batch = self._batches(questions)
+        found = np.concatenate([self.model(batch(chunk)).numpy() for chunk in chunks])
         for row, question in zip(found, questions, strict=True):
             row[len(question.candidates) :] = MISSING
         return found
+
+    def _batches(self, questions: Sequence[CbtQuestion]) -> Callable[[Longs], RaggedBatch]:
+        if isinstance(self.model, PassageReader):
+            whole, _ = encode_passages(questions, self.model.vocab)
+            return lambda chunk: whole.batch(chunk, self.fresh)
+        cut = encode_with(questions, self.model.vocab)
+        return cut.corpus(self.fresh, self.model.config.sentence_length).entries().batch
 
     def answer(self, question: CbtQuestion) -> str:
         """The candidate that scores highest."""

@@ -1,0 +1,185 @@
+"""EntNet with a recurrent encoder: what a candidate's slot reads is the place where the candidate stands.
+
+    code        letter   shape        meaning
+    states      s_t      (T, d)       [→h ; ←h] of a bidirectional GRU at every word of a sentence
+    gate_view   s'_t     (N, d)       A s_t + a ⊙ e_t: the state and the word itself, as gates see it
+    question    q        (Q, d)       B s at the query's blank
+    keys        w_j      (S, m, d)    embeddings of the candidates; slots begin as these
+
+    (2)  g_j = σ(s'·h_j + s'·w_j)     (3)  h̃_j = φ(U h_j + V w_j + W s)     (4)  h_j ← h_j + g_j h̃_j
+    score of candidate j = q·(h_j + recency + count + asked)
+
+The paper leaves the encoder open ("any standard sequence encoder"). A story is read once, before the query
+is known. Sentences are encoded by themselves, so each distinct one once per batch, however many stories it
+stands in. ``recency``, ``count`` and ``asked`` are vectors, learnt for: how many sentences ago a candidate
+was last named, how often it was, whether the query names it as well.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from entnet.config import EntNetConfig
+from entnet.config.model import Matrix
+from entnet.data.story import RaggedBatch
+from entnet.models.base import register
+from entnet.models.gru import BiGRU, rows
+from entnet.models.memory import Memory
+from entnet.models.readers.passage import (
+    PassageReader,
+    distinct_rows,
+    joined,
+    places_of,
+    sequences,
+    story_keys,
+)
+from entnet.models.readout import attend
+from entnet.text import Vocab
+
+
+@dataclass(frozen=True)
+class RecurrentConfig(EntNetConfig):
+    """EntNet on a bidirectional GRU; of EntNet's own settings, those of slots and gates count."""
+
+    kind: ClassVar[str] = "entnet-recurrent"
+
+    width: int = 128
+    """d: units of a slot and of an embedding; the GRU has half as many in each direction."""
+    slots: int = 10
+    furthest: int = 20
+    """Sentences after which a candidate's last occurrence is just long ago."""
+    most: int = 10
+    """Occurrences from which on a candidate is just frequent."""
+    activation: Literal["prelu", "identity"] = "identity"
+    U: Matrix = "zero"
+    V: Matrix = "zero"
+    W: Matrix = "trained"
+    gate_bias: bool = False
+    candidate_bias: bool = False
+    normalise: bool = False
+    keys: Literal["free", "tied", "story", "named"] = "story"
+    output: Literal["words", "slots"] = "slots"
+    embedding_scale: float = 0.3
+
+    def check(self) -> None:
+        super().check()
+        self.require(self.width % 2 == 0, f"width is {self.width}, but must be even")
+        for name in ("furthest", "most"):
+            value = getattr(self, name)
+            self.require(value >= 1, f"{name} is {value}, but must be at least 1")
+        self.require(self.keys == "story", "the keys are the candidates that come with a story")
+
+
+class Occurrences(NamedTuple):
+    """The words of the stories that are candidates, in the order of reading."""
+
+    words: Tensor
+    """(N)"""
+    row: Tensor
+    """(N) the sentence, counted over all stories"""
+    column: Tensor
+    """(N) the place in it"""
+    story: Tensor
+    """(N)"""
+    of: Tensor
+    """(N, m) which candidates of its story the word is"""
+
+
+@register
+class RecurrentEntNet(PassageReader):
+    """Reads sentences with a GRU, and stories into a slot per candidate."""
+
+    config: RecurrentConfig
+    config_class = RecurrentConfig
+
+    def __init__(self, config: RecurrentConfig, vocab: Vocab) -> None:
+        super().__init__(config, vocab)
+        d = config.width
+        self.embedding = nn.Parameter(torch.randn(len(vocab), d) * config.embedding_scale)
+        self.encoder = BiGRU(d, d // 2)
+        self.gate_view, self.question = nn.Linear(d, d), nn.Linear(d, d)
+        self.gate_mask = nn.Parameter(torch.ones(d))
+        self.memory = Memory(config)
+        self.recency = nn.Parameter(torch.zeros(config.furthest + 1, d))
+        self.count = nn.Parameter(torch.zeros(config.most + 1, d))
+        self.asked = nn.Parameter(torch.zeros(d))
+        self.after_update()
+
+    def forward(self, batch: RaggedBatch) -> Tensor:
+        """(Q, m) scores of the candidates."""
+        keys = story_keys(batch)
+        found = occurrences(batch, keys)
+        told, which = distinct_rows(batch.words)
+        sentences, asked = sequences(told), sequences(batch.question_words)
+        read = joined(sentences, asked)
+        # Each distinct word once: dropout of embeddings is by word, wherever it stands.
+        words, at = torch.unique(torch.cat([read.words, keys.flatten()]), return_inverse=True)
+        table = self._dropped(rows(self.embedding, words))
+        states = self.encoder(table, at[: len(read.words)], read.lengths)
+        slots = rows(table, at[len(read.words) :]).view(*keys.shape, -1)
+        place = sentences.starts[which[found.row]] + found.column
+        told_of = self._dropped(rows(states, place))
+        gate_input = self.gate_view(told_of) + rows(table, at[place]) * self.gate_mask
+        memory = self._memory(batch, slots, found, told_of, gate_input)
+        blank = places_of(self.blank, asked) + len(sentences.words)
+        question = self.question(self._dropped(states[blank]))
+        return attend(question, memory + self._seen(batch, keys, found))
+
+    def _memory(
+        self,
+        batch: RaggedBatch,
+        keys: Tensor,
+        found: Occurrences,
+        states: Tensor,
+        gate_input: Tensor,
+    ) -> Tensor:
+        """(Q, m, d): the slots after the occurrences before each question.
+
+        Before its first occurrence a story has an empty step that opens no gate, so that it has one at all.
+        """
+        at = torch.arange(len(found.story), device=keys.device) + found.story + 1
+        empty = torch.ones(len(at) + len(keys), dtype=torch.bool, device=keys.device)
+        empty[at] = False
+        steps = torch.bincount(found.story, minlength=len(keys)) + 1
+        offsets = nn.functional.pad(steps.cumsum(0), (1, 0))
+        before = torch.searchsorted(found.row, batch.question_step, right=True)
+        read_at = before + batch.question_story
+        update, gate = (_spread(values, at, empty) for values in (states, gate_input))
+        memory: Tensor = self.memory.scan(update, gate, keys, offsets, read_at, empty)
+        return memory
+
+    def _seen(self, batch: RaggedBatch, keys: Tensor, found: Occurrences) -> Tensor:
+        """(Q, m, d) what is known of a candidate without what stands around it."""
+        story, furthest = batch.question_story, self.config.furthest
+        count = torch.zeros_like(keys).index_add(0, found.story, found.of.long())
+        owner = found.story.unsqueeze(1).expand_as(found.of)
+        named_at = torch.where(found.of, found.row.unsqueeze(1), -1)
+        last = torch.full_like(keys, -1).scatter_reduce(0, owner, named_at, "amax")[story]
+        ago = (batch.question_step.unsqueeze(1) - last).clamp_max(furthest)
+        ago = torch.where(last < 0, furthest, ago)
+        named = (batch.question_words.unsqueeze(2) == keys[story].unsqueeze(1)).any(1)
+        seen = rows(self.recency, ago) + rows(self.count, count[story].clamp_max(self.config.most))
+        return seen + named.unsqueeze(2) * self.asked
+
+    def _dropped(self, x: Tensor) -> Tensor:
+        return nn.functional.dropout(x, self.config.dropout, self.training)
+
+
+def occurrences(batch: RaggedBatch, keys: Tensor) -> Occurrences:
+    """Where the candidates of each story stand in it, up to its question."""
+    row, column = batch.words.nonzero(as_tuple=True)
+    words = batch.words[row, column]
+    story = torch.searchsorted(batch.story_offsets, row, right=True) - 1
+    until = batch.story_offsets[1:].index_copy(0, batch.question_story, batch.question_step + 1)
+    of = (words.unsqueeze(1) == keys[story]) & (row < until[story]).unsqueeze(1)
+    here = of.any(1)
+    return Occurrences(words[here], row[here], column[here], story[here], of[here])
+
+
+def _spread(values: Tensor, at: Tensor, empty: Tensor) -> Tensor:
+    """Rows at these places, zeros at the empty ones."""
+    return values.new_zeros((len(empty), values.shape[1])).index_copy(0, at, values)

@@ -1,0 +1,119 @@
+"""Training on whole passages of the Children's Book Test: readers, and EntNet with a recurrent encoder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from entnet.config import TrainConfig
+from entnet.data.cbt.passages import Passages
+from entnet.data.cbt.windows import shuffled, with_fresh
+from entnet.data.story import RaggedBatch
+from entnet.data.vectors import read_vectors
+from entnet.models.base import StoryModel, model_class
+from entnet.models.readers.passage import PassageReader
+from entnet.tasks.questions import (
+    QuestionData,
+    QuestionOptions,
+    QuestionTask,
+    TorchQuestions,
+    in_parts,
+)
+from entnet.text import Vocab
+from entnet.training.trainer import Epoch, Trainer
+
+
+@dataclass(frozen=True)
+class PassageOptions(QuestionOptions):
+    """What is read of the questions, as whole passages."""
+
+    fresh: int = 256
+    neighbours: int = 8
+    """Questions that stand one after the other in the books and come into a batch together: they have
+    sentences in common, which are then encoded once."""
+    vectors: str = ""
+    """A file of word vectors, a word and its numbers per line, to start the embeddings from."""
+
+    def check(self) -> None:
+        super().check()
+        self.require(
+            self.neighbours >= 1, f"neighbours is {self.neighbours}, but must be at least 1"
+        )
+
+    def order(self, count: int, seed: int, epoch: int) -> NDArray[np.int64]:
+        """Neighbours stay together; where they stand is shuffled."""
+        groups = shuffled(-(-count // self.neighbours), seed, epoch)
+        order = (groups[:, None] * self.neighbours + np.arange(self.neighbours)).ravel()
+        order = order[order < count]
+        return order[: self.questions] if self.questions else order
+
+    def batches(self, data: Passages) -> Iterator[RaggedBatch]:
+        """Questions in their order, to be answered."""
+        for chosen in in_parts(len(data), 100):
+            yield data.batch(chosen, self.fresh)
+
+
+class PassageSource:
+    """Questions in groups of neighbours, a candidate now and then in disguise."""
+
+    def __init__(self, data: Passages, options: PassageOptions, config: TrainConfig) -> None:
+        self.data, self.options, self.config = data, options, config
+
+    def epoch(self, number: int) -> Epoch:
+        seed = self.config.seed * 100_003 + number
+        order = self.options.order(len(self.data), self.config.seed, number)
+        count = -(-len(order) // self.config.batch_size)
+        return Epoch(self._batches(order, seed), count, seed, complete=False)
+
+    def _batches(self, order: NDArray[np.int64], seed: int) -> Iterator[RaggedBatch]:
+        draw = np.random.default_rng(seed)
+        size, options = self.config.batch_size, self.options
+        for first in range(0, len(order), size):
+            chosen = order[first : first + size]
+            yield self.data.batch(chosen, options.fresh, draw, options.disguise)
+
+
+def passage_model(
+    kind: str, model_options: dict[str, Any], options: PassageOptions, vocab: Vocab
+) -> StoryModel:
+    """An untrained reader; its embeddings begin as a file of vectors has them, if there is one."""
+    words = with_fresh(vocab, options.fresh)
+    network = model_class(kind)
+    assert issubclass(network, PassageReader)
+    config = network.config_class.from_dict({"vocabulary": len(words), **model_options})
+    model = network(config, words)
+    if options.vectors:
+        model.start_from(read_vectors(options.vectors, vocab.index, "the questions"))
+    return model
+
+
+def passage_trainer(
+    directory: Path | str,
+    kind: str,
+    model_options: dict[str, Any],
+    options: PassageOptions,
+    config: TrainConfig,
+    data: QuestionData[Passages],
+    about: dict[str, Any] | None = None,
+    checkpoint_seconds: float = 60.0,
+) -> Trainer:
+    """A run of a reader, ready to start."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(config.seed)
+        model = passage_model(kind, model_options, options, data.vocab)
+    return Trainer(
+        directory,
+        model,
+        TorchQuestions(model, config, options.batches),
+        PassageSource(data.train, options, config),
+        QuestionTask(data, config, options),
+        config,
+        about,
+        checkpoint_seconds,
+    )
