@@ -11,6 +11,7 @@ import pytest
 from entnet import EntNet, EntNetConfig, EntNetError, Vocab, list_pretrained
 from entnet.config import ConfigError
 from entnet.release.cbt import SHIPPED
+from entnet.release.propara import NAME as PROPARA
 from entnet.serve.library import Library
 from entnet.serve.problems import NoModelError
 from entnet.serve.run import is_loopback, settings_for
@@ -66,7 +67,9 @@ def test_networks_that_need_keys_with_each_story_are_refused(tmp_path: Path) -> 
 def test_what_is_shipped_is_offered() -> None:
     if list_pretrained():
         # Those for the Children's Book Test need a question's candidates, and read no other story.
-        assert Library().names == [name for name in list_pretrained() if name not in SHIPPED]
+        stories = [name for name in list_pretrained() if name not in (*SHIPPED, PROPARA)]
+        assert Library().names == stories
+        assert list(Library().processes) == [PROPARA]
     else:
         with pytest.raises(EntNetError, match="no network to serve"):
             Library()

@@ -17,6 +17,8 @@ from entnet.release.cbt import SHIPPED, release_cbt
 from entnet.release.hub import pull, push
 from entnet.release.long import NAME as LONG
 from entnet.release.long import release_long
+from entnet.release.propara import NAME as PROPARA
+from entnet.release.propara import release_propara
 
 PROVENANCE_FROM = 110
 """Columns of a terminal that is wide enough for where networks come from."""
@@ -87,9 +89,11 @@ def _say_kinds() -> None:
 
 
 def _percent(card: Card, error: float) -> str:
-    """An error; on the Children's Book Test, where accuracy is the usual measure, that too."""
-    accuracy = "" if isinstance(card.task, int) else f" (accuracy {1 - error / 100:.3f})"
-    return f"{error:.2f}%{accuracy}"
+    """An error; where another measure is usual (the Children's Book Test, ProPara), that too."""
+    if isinstance(card.task, int):
+        return f"{error:.2f}%"
+    usual = "F1" if card.task == "ProPara" else "accuracy"
+    return f"{error:.2f}% ({usual} {1 - error / 100:.3f})"
 
 
 @models_app.command("bind")
@@ -171,15 +175,17 @@ def release_models(
     Each is scored on its official test file first, and must give the error that the results say.
     """
     single = {want.name: want for want in wanted()}
+    known = [*single, *SHIPPED, LONG, PROPARA]
     for name in names or ():
-        if name not in (*single, *SHIPPED, LONG):
-            known = ", ".join([*single, *SHIPPED, LONG])
-            raise EntNetError(f"no network {name!r} is shipped; there are {known}")
-    for name in names or [*single, *SHIPPED, LONG]:
+        if name not in known:
+            raise EntNetError(f"no network {name!r} is shipped; there are {', '.join(known)}")
+    for name in names or known:
         if name in single:
             card = release(single[name], results, runs, data, into)
         elif name == LONG:
             card = release_long(results, runs, data, into)
+        elif name == PROPARA:
+            card = release_propara(results, runs, data, into)
         else:
             card = release_cbt(name, results, runs, root=into)
         if card is None:

@@ -21,7 +21,7 @@ class Card:
     name: str
     title: str
     task: int | str
-    """1 … 20, or 0 for all of them; NE or CN for the Children's Book Test."""
+    """1 … 20, or 0 for all of them; NE or CN for the Children's Book Test; ProPara."""
     table: str
     variant: str
     seed: int

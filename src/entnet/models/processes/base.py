@@ -16,7 +16,7 @@ from entnet.data.propara.process import NOWHERE, Process, with_states
 from entnet.data.propara.spans import LONGEST_SPAN
 from entnet.data.propara.vectors import Vectors
 from entnet.errors import EntNetError
-from entnet.models.base import Answers, StoryModel
+from entnet.models.base import Answers, MemoryState, StoryModel
 from entnet.models.processes.chain import EventChain, Floats, best_states, greedy_states
 from entnet.text import Vocab
 
@@ -88,6 +88,12 @@ class ProcessModel(StoryModel):
     @property
     def answers(self) -> Answers:
         return "candidates"
+
+    def initial_state(self, story_keys: Tensor | None = None) -> MemoryState:
+        raise EntNetError(
+            f"a {self.config.kind} network reads whole paragraphs with their participants, not sentence by "
+            "sentence: see `entnet inspect`, or predict_processes in Python"
+        )
 
     def after_update(self) -> None:
         """The null word fills up sentences and stays zero."""
