@@ -16,8 +16,9 @@ from entnet.data.propara.process import NOWHERE, Process, with_states
 from entnet.data.propara.spans import LONGEST_SPAN
 from entnet.data.propara.vectors import Vectors
 from entnet.errors import EntNetError
-from entnet.models.base import Answers, MemoryState, StoryModel
+from entnet.models.base import Answers, StoryModel
 from entnet.models.processes.chain import EventChain, Floats, best_states, greedy_states
+from entnet.models.state import MemoryState
 from entnet.text import Vocab
 
 
