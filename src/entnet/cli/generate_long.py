@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from enum import StrEnum
 from itertools import cycle, islice
 from pathlib import Path
@@ -30,6 +30,7 @@ from entnet.data.long import (
     write_as_text,
 )
 from entnet.data.sources import data_root, find_babi
+from entnet.errors import EntNetError
 from entnet.ops.running import MOST_WORDS, RunningText
 from entnet.text import NULL_WORD, UNKNOWN_WORD
 
@@ -98,13 +99,17 @@ def generate_long(
     samples = _samples(task, which, seed, generated, directory)
     rng = np.random.default_rng([seed, task, words])
     order = rng.permutation(len(samples)).tolist()
-    write = WRITE[form or (Form.jsonl if out and out.suffix in (".jsonl", ".json") else Form.babi)]
+    form = form or (Form.jsonl if out and out.suffix == ".jsonl" else Form.babi)
+    if form is Form.text and stories > 1:
+        raise EntNetError("--format text is one document without its question: --stories 1")
+    if out and out.suffix == ".json":
+        raise EntNetError(f"{out}: documents are written as JSON lines; call it {out.stem}.jsonl")
     with _target(out) as target:
         for number in islice(cycle(order), stories):
             sample = samples[number]
             stretch = background.draw(words, len(sample.facts), rng)
-            write(HiddenStory(sample, text, places, stretch), target)
-            if write is write_as_text:
+            WRITE[form](HiddenStory(sample, text, places, stretch), target)
+            if form is Form.text:
                 error_console.print(f"ask: {sample.question}   [dim]right: {sample.answer}[/]")
 
 
@@ -131,8 +136,12 @@ def _target(out: Path | None) -> Iterator[TextIO]:
         return
     part = out.with_name(f".{out.name}.part")
     try:
+        out.parent.mkdir(parents=True, exist_ok=True)
         with part.open("w", encoding="utf-8") as file:
             yield file
         part.replace(out)
+    except OSError as error:
+        raise EntNetError(f"{out}: cannot be written: {error.strerror}") from error
     finally:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):
+            part.unlink()

@@ -14,7 +14,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
-from entnet.cli.common import JsonOption, console, error_console, print_json
+from entnet.cli.common import JsonOption, console, error_console, print_json, warn
 from entnet.errors import EntNetError
 from entnet.files import write_atomically
 from entnet.inspection.needles import draw_needles
@@ -61,6 +61,7 @@ def read(
     tracker = Tracker.from_pretrained(model)
     if snapshot is not None and snapshot.is_file():
         tracker.restore(snapshot.read_bytes())
+        warn(f"goes on from {snapshot}, which has read {tracker.position.words:,} words")
     began, first = time.monotonic(), tracker.position
     needles: list[Needle] = []
     with _open(file) as source, _bar(file, tracker.position) as show:
@@ -78,6 +79,8 @@ def read(
         title = f"{tracker.position.words:,} words of {file.name}, {len(needles)} sentences opened a gate"
         draw_needles(needles, tracker.position.bytes, title, picture)
     answers = [tracker.ask(question) for question in ask or []]
+    if unknown := {word: None for one in answers for word in one.unknown}:
+        warn(f"words that this network does not know: {', '.join(unknown)}")
     position = tracker.position
     rate = (position.words - first.words) / max(seconds, 1e-9)
     if as_json:
@@ -96,8 +99,8 @@ def read(
     if opened:
         console.print(needle_table(needles))
     console.print(
-        f"{position.words:,} words in {position.sentences:,} sentences; {position.opened:,} opened a gate "
-        f"[dim]({seconds:.1f} s, {rate:,.0f} words a second)[/]"
+        f"{position.words:,} words in {position.sentences:,} sentences; {position.opened:,} opened a gate\n"
+        f"[dim]{seconds:.1f} s, {rate:,.0f} words/s[/]"
     )
     for one in answers:
         console.print(f"{one.question}  [bold green]{one.answer}[/]  [dim]{one.probability:.1%}[/]")

@@ -3,16 +3,22 @@ samples."""
 
 from __future__ import annotations
 
+import json
 import statistics
 from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from entnet.experiments.preset import load_preset
 from entnet.experiments.results import read_results, results_path
-from entnet.report.markdown import Page, markdown_table, spread
+from entnet.models.base import locate
+from entnet.models.card import CARD
+from entnet.report.markdown import Page, markdown_table, number, spread
 from entnet.tasks.spec import Result
 
+AT = 1_000_000
+"""Words of books at which networks are compared."""
 TABLES = {"babilong": "one network per task", "babilong-joint": "one network for tasks 1 to 10"}
 
 INTRODUCTION = """\
@@ -58,12 +64,14 @@ def length_name(words: int) -> str:
 
 
 def details(results: Path, table: str) -> dict[int, dict[int, Result]]:
-    """By task and words of books: mean accuracy over the seeds in percent, its deviation, and what
-    opened gates."""
+    """By task and words of books: mean accuracy over the seeds in percent, its deviation, that of the seed
+    chosen on validation, and what opened gates."""
     found: dict[int, dict[int, list[Result]]] = {}
-    for line in read_results(results_path(results, table)):
-        if "+" in line["variant"]:
-            continue
+    lines = [
+        line for line in read_results(results_path(results, table)) if "+" not in line["variant"]
+    ]
+    # The first of the cells of a task is of the best seed on validation.
+    for line in sorted(lines, key=_validation):
         for task, cells in line["tasks"].items():
             for words, cell in cells.items():
                 found.setdefault(int(task), {}).setdefault(int(words), []).append(cell)
@@ -73,6 +81,10 @@ def details(results: Path, table: str) -> dict[int, dict[int, Result]]:
     }
 
 
+def _validation(line: Result) -> tuple[float, float]:
+    return line["best"]["valid_error"], line["best"]["valid_loss"]
+
+
 def _mean(cells: list[Result]) -> Result:
     right = [100 - float(cell["test_error"]) for cell in cells]
     read = sum(int(cell["words"]) for cell in cells)
@@ -80,6 +92,7 @@ def _mean(cells: list[Result]) -> Result:
     return {
         "accuracy": round(statistics.fmean(right), 3),
         "sd": round(statistics.stdev(right), 3) if len(right) > 1 else 0.0,
+        "best": round(right[0], 3),
         "seeds": len(right),
         "questions": sum(int(cell["test_questions"]) for cell in cells),
         "opened_per_million": round(opened / read * 1e6, 2) if read else 0.0,
@@ -110,10 +123,18 @@ def _body(results: Path) -> str:
         if not found:
             continue
         lengths = sorted({words for cells in found.values() for words in cells})
+        before = started_from(table)
         rows = [
-            [str(task), str(max(cell["seeds"] for cell in cells.values())), *_row(cells, lengths)]
+            [
+                str(task),
+                str(max(cell["seeds"] for cell in cells.values())),
+                *_row(cells, lengths),
+                number(cells[AT]["best"]) if AT in cells else "–",
+                number(before[task]),
+            ]
             for task, cells in found.items()
         ]
+        rows.append(["mean", "", *(_over_tasks(found, words) for words in lengths), "", ""])
         opened = [
             cell["opened_per_million"]
             for cells in found.values()
@@ -122,8 +143,12 @@ def _body(results: Path) -> str:
         ]
         parts.append(
             f"## {table}: {what}\n\nAccuracy in percent by words of books around the facts, mean ± "
-            f"deviation over seeds (`entnet reproduce {table}`).\n\n"
-            + markdown_table(["task", "seeds", *map(length_name, lengths)], rows, left=1)
+            f"deviation over seeds (`entnet reproduce {table}`).\n"
+            "*Best* is the seed chosen on validation, at 1M; *open gates* is the network that runs\n"
+            "started from, on bAbI as it is: column 0 beside it says what gates that shut cost there.\n\n"
+            + markdown_table(
+                ["task", "seeds", *map(length_name, lengths), "best", "open gates"], rows, left=1
+            )
             + (f"\n{OPENED}: {statistics.fmean(opened):.1f} per million.\n" if opened else "")
         )
     if not parts:
@@ -133,6 +158,25 @@ def _body(results: Path) -> str:
 
 def _row(cells: Mapping[int, Result], lengths: Iterable[int]) -> list[str]:
     return [_cell(cells[words]) if words in cells else "–" for words in lengths]
+
+
+def _over_tasks(found: Mapping[int, Mapping[int, Result]], words: int) -> str:
+    """The mean over tasks, where all of them were tested at this length."""
+    if any(words not in cells for cells in found.values()):
+        return "–"
+    return number(statistics.fmean(cells[words]["accuracy"] for cells in found.values()))
+
+
+def started_from(table: str) -> dict[int, float]:
+    """By task: accuracy on bAbI, as their cards say, of the networks that the runs started from, whose
+    gates do not shut."""
+    preset, found = load_preset(table), {}
+    for task in map(int, preset.tasks):
+        path = locate(preset.source["start"].format(task=task)) / CARD
+        card = json.loads(path.read_text(encoding="utf-8"))
+        error = card["task_test_errors"][str(task)] if preset.joint else card["test_error"]
+        found[task] = round(100 - error, 3)
+    return found
 
 
 def _cell(cell: Result) -> str:
@@ -152,16 +196,17 @@ def _published() -> str:
 
 
 def summary_rows(results: Path = Path("results")) -> list[list[str]]:
-    """For the summary: experiment, mean ± deviation, no best, nothing in the paper."""
+    """For the summary: experiment, mean over seeds, seeds chosen on validation, nothing in the paper."""
     rows = []
     for table, what in TABLES.items():
         found = details(results, table)
-        at = [cells[1_000_000] for cells in found.values() if 1_000_000 in cells]
+        at = [cells[AT] for cells in found.values() if AT in cells]
         if at:
             mean = statistics.fmean(cell["accuracy"] for cell in at)
+            best = statistics.fmean(cell["best"] for cell in at)
             title = f"Facts among 1,000,000 words of books, {len(at)} tasks, {what}: accuracy, %"
             name = f"[{title}](babilong.md)"
-            rows.append([name, f"{mean:.1f}", "–", "–"])
+            rows.append([name, f"{mean:.1f}", f"{best:.1f}", "–"])
     return rows
 
 
@@ -172,17 +217,17 @@ def plot_lengths(path: Path, results: Path) -> None:
     figure, axes = _figure(8, 3.8, 1, 1)
     axis = axes[0]
     for table, colour in (("babilong", FAINT), ("babilong-joint", OURS)):
-        for number, cells in enumerate(details(results, table).values()):
+        for place, cells in enumerate(details(results, table).values()):
             shown: list[float] = [max(words, 100) for words in cells]
             correct = [cell["accuracy"] for cell in cells.values()]
-            label = f"ours, {TABLES[table]} (words)" if number == 0 else None
+            label = f"ours, {TABLES[table]} (words)" if place == 0 else None
             axis.plot(
                 shown, correct, color=colour, marker="o", markersize=3, linewidth=1, label=label
             )
     for model, tasks in PUBLISHED.items():
-        for number, (task, values) in enumerate(tasks.items()):
+        for place, (task, values) in enumerate(tasks.items()):
             shown = [max(_TOKENS[name], 100) for name in PUBLISHED_LENGTHS]
-            label = f"{model}, published, tasks 1 to 5 (tokens)" if number == 0 else None
+            label = f"{model}, published, tasks 1 to 5 (tokens)" if place == 0 else None
             axis.plot(
                 shown,
                 values,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,8 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
+from torch import Tensor
 
 from entnet.config import Config, EntNetConfig, TrainConfig
 from entnet.data.long import Background, Part, Sample, book_files, book_text, samples_of, stretches
@@ -20,12 +23,20 @@ from entnet.errors import EntNetError
 from entnet.models.base import StoryModel
 from entnet.models.compiled import compile_network
 from entnet.models.entnet import EntNet
+from entnet.models.pressure import Candidates
 from entnet.ops.running import RunningText
 from entnet.ops.streaming import Stream
 from entnet.tasks.spec import JOINT, Result, RunSpec
 from entnet.text import UNKNOWN_WORD, Vocab, answer_token, tokenise
 from entnet.training.engine import Engine, choose_engine
-from entnet.training.hidden import HiddenSource, HidingOptions, Rows, hide, stretches_of
+from entnet.training.hidden import (
+    HiddenSource,
+    HidingOptions,
+    Rows,
+    hide,
+    memories_after,
+    stretches_of,
+)
 from entnet.training.schedule import ScheduledTask
 from entnet.training.trainer import Callback, Trainer, TrainingScore, ValidationScore
 
@@ -36,6 +47,12 @@ class LongOptions(HidingOptions):
 
     start: str = ""
     """A network to start from, by name, ``{task}`` standing for the task's number; empty for none."""
+    book_words: int = 0
+    """Frequent words of the training books that the network learns besides those of its stories; all others
+    are one unknown word."""
+    press: float = 0.0
+    """Words that the network it starts from lacks begin as one that presses gates shut, by about so much
+    each; 0 for random ones."""
     valid_words: int = 2000
     """Words of validation books in a validation document."""
     test_words: tuple[int, ...] = (0, 1_000, 10_000, 100_000, 1_000_000, 10_000_000)
@@ -49,6 +66,12 @@ class LongOptions(HidingOptions):
             len(self.test_words) == len(self.test_samples),
             "test_samples says how many of each length",
         )
+
+
+LOOKED_AT = 10
+"""Stories after which memories are looked at before training."""
+AT_ONCE = 1024
+"""Sentences of the books whose gates are looked at with one memory."""
 
 
 class Books:
@@ -66,12 +89,14 @@ class Books:
 class LongTest:
     """Asks questions after documents of any length, read as a stream.
 
-    The books are a ring of sentences, which long documents pass more than once. A round that opened no
-    gate is not read again while the memory stays the same, as the same would come of it.
+    The books are encoded once, and the gates' arguments come from one product for many sentences; those
+    that may open a gate are read, the others would change nothing. The books are a ring, which long
+    documents pass more than once: a round that opened no gate is not taken again while the memory stays.
     """
 
     def __init__(self, network: EntNet, books: Books) -> None:
         self.network, self.books = network, books
+        self.candidates = Candidates(network, books.rows)
         self.stream = Stream(compile_network(network, move=False))
         with torch.inference_mode():
             state = network.initial_state()
@@ -82,27 +107,47 @@ class LongTest:
 
     def answer(self, sample: Sample, words: int, rng: np.random.Generator) -> str:
         """What the network says once it has read the facts among so many words of books."""
+        question = torch.from_numpy(self._rows([sample.question])[0].astype(np.int64))
+        scores, _ = self.stream.read(self.memory_after(sample, words, rng), question)
+        return self.network.vocab.words[int(scores.argmax())]
+
+    def memory_after(self, sample: Sample, words: int, rng: np.random.Generator) -> Tensor:
+        """The memory once the facts have been read among so many words of books."""
         facts = self._rows(sample.facts)
         books, size = self.books, self.books.background.size
-        stretch = books.background.draw(words, len(facts), rng)
         memory = self.start
         shut = 0  # sentences of the books in a row that left the memory as it is
-        for fact, start, end in stretches(stretch, size):
+        for fact, start, end in stretches(books.background.draw(words, len(facts), rng), size):
+            before = memory
             if fact is not None:
-                memory, widest, _ = self.stream.scan(memory, self.keys, facts[fact : fact + 1])
-                shut = 0 if (widest > 0).any() else shut
-                continue
-            self.read += int(books.background.before[end] - books.background.before[start])
-            if shut >= size:
-                continue  # all of the books opened nothing with this very memory: nor will they again
-            rows = books.rows[books.first[start] : books.first[end]]
-            memory, widest, _ = self.stream.scan(memory, self.keys, rows)
-            opened = np.flatnonzero(widest > 0)
-            self.opened += len(opened)
-            shut = shut + end - start if not len(opened) else 0
-        question = torch.from_numpy(self._rows([sample.question])[0].astype(np.int64))
-        scores, _ = self.stream.read(memory, question)
-        return self.network.vocab.words[int(scores.argmax())]
+                memory, _ = self._read(memory, facts[fact : fact + 1])
+            else:
+                self.read += int(books.background.before[end] - books.background.before[start])
+                if shut < size:
+                    memory = self._read_books(
+                        memory, int(books.first[start]), int(books.first[end])
+                    )
+                shut += end - start
+            shut = shut if memory is before else 0
+        return memory
+
+    def _read_books(self, memory: Tensor, first: int, last: int) -> Tensor:
+        """The memory after these rows of the books; the very same one if none opened a gate."""
+        while first < last:
+            end = min(first + AT_ONCE, last)
+            for row in self.candidates.near(memory, first, end).tolist():
+                after, opened = self._read(memory, self.books.rows[row : row + 1])
+                if opened:  # what comes next meets another memory
+                    self.opened += 1
+                    memory, end = after, row + 1
+                    break
+            first = end
+        return memory
+
+    def _read(self, memory: Tensor, rows: NDArray[np.int32]) -> tuple[Tensor, bool]:
+        """The memory after a sentence, and whether it opened a gate; else it is the very same one."""
+        after, widest, _ = self.stream.scan(memory, self.keys, rows)
+        return (after, True) if widest[0] > 0 else (memory, False)
 
     def _rows(self, sentences: Sequence[str]) -> np.ndarray:
         config, vocab = self.network.config, self.network.vocab
@@ -202,38 +247,49 @@ def long_trainer(
     spec: RunSpec, config: TrainConfig, options: LongOptions, stories: TaskStories
 ) -> Trainer:
     """A run, ready to start."""
+    start = (
+        StoryModel.from_pretrained(options.start.format(task=spec.task)) if options.start else None
+    )
     words = story_words(stories.train) | story_words(stories.valid) | {UNKNOWN_WORD}
-    vocab = Vocab.build(words)
+    words |= set(start.vocab.words) if start is not None else set()
+    books = {part: _text(part, spec) for part in ("train", "valid")}
+    vocab = Vocab.build(words | frequent_words(books["train"], options.book_words))
     length = int(spec.model.get("sentence_length", 0)) or longest_sentence(stories.train)
     model_config = EntNetConfig.from_dict(
         {**spec.model, "vocabulary": len(vocab), "sentence_length": length, "memory_limit": None}
     )
+    train, valid = (Corpus.encode(part, vocab, length) for part in (stories.train, stories.valid))
+    if model_config.answer_set == "answers":
+        seen = np.unique(train.answers).tolist()
+        model_config = model_config.replace(answer_words=tuple(seen))
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(config.seed)
         model = EntNet(model_config, vocab)
-    if options.start:
-        take_over(model, options.start.format(task=spec.task))
-    books = [_rows(part, spec, vocab, length) for part in ("train", "valid")]
-    train, valid = (Corpus.encode(part, vocab, length) for part in (stories.train, stories.valid))
+    if start is not None:
+        new = take_over(model, start)
+        if options.press:
+            entries = train.entries("story", None)
+            stories_read = np.linspace(0, len(entries) - 1, LOOKED_AT).astype(np.int64)
+            begin_shut(model, new, memories_after(model, entries, stories_read), options.press)
     return Trainer(
         spec.directory,
         model,
         choose_engine(model, config),
-        HiddenSource(train, model, config, books[0], options),
-        LongTask(valid, books[1], options, config),
+        HiddenSource(train, model, config, _rows(books["train"], vocab, length), options),
+        LongTask(valid, _rows(books["valid"], vocab, length), options, config),
         config,
         {**spec.about(), "train_data": stories.train_data},
         spec.checkpoint_seconds,
     )
 
 
-def take_over(model: EntNet, source: str) -> None:
+def take_over(model: EntNet, other: StoryModel) -> list[int]:
     """Take the weights of a network with the same sizes: of words by their names, of masks as far as it
     has them.
 
-    What the other network lacks keeps its start; the rows of words that it lacks become zero in R.
+    What the other network lacks keeps its start; the rows of words that it lacks become zero in R. These
+    words are given back.
     """
-    other = StoryModel.from_pretrained(source)
     theirs, mine = other.state_dict(), model.state_dict()
     known = [word for word in model.vocab.words if word in other.vocab]
     to, of = model.vocab.encode(known), other.vocab.encode(known)
@@ -251,9 +307,24 @@ def take_over(model: EntNet, source: str) -> None:
                 parameter.copy_(given)
             else:
                 raise EntNetError(
-                    f"{source}: {name} is {tuple(given.shape)}, but {tuple(parameter.shape)} is wanted"
+                    f"its start has {name} {tuple(given.shape)}, not {tuple(parameter.shape)}"
                 )
     model.load_state_dict(mine)
+    return sorted(set(range(len(model.vocab))) - set(to))
+
+
+@torch.no_grad()
+def begin_shut(
+    model: EntNet, words: Sequence[int], memories: Sequence[Tensor], press: float
+) -> None:
+    """Make these words such that each adds about −``press`` to every gate's argument s·h + s·w.
+
+    Else gates stand open for all that is new, and what the network knows is lost before it learns more.
+    """
+    slots = torch.cat([memory + model.keys() for memory in memories])
+    square = slots.T @ slots + torch.eye(slots.shape[1])
+    vector = torch.linalg.solve(square, slots.sum(0) * -press)
+    model.embedding[list(words)] += vector
 
 
 def long_scores(
@@ -280,6 +351,10 @@ def _text(part: Part, spec: RunSpec) -> bytes:
     return book_text(book_files(root / "gutenberg", part))
 
 
-def _rows(part: Part, spec: RunSpec, vocab: Vocab, length: int) -> Rows:
-    pieces = RunningText(vocab.words, length).split_all(_text(part, spec))
-    return pieces.words.astype(np.int16)
+def _rows(text: bytes, vocab: Vocab, length: int) -> Rows:
+    return RunningText(vocab.words, length).split_all(text).words.astype(np.int16)
+
+
+def frequent_words(text: bytes, count: int) -> set[str]:
+    """The most frequent words of a text."""
+    return {word for word, _ in Counter(tokenise(text.decode())).most_common(count)}

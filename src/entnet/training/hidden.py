@@ -9,9 +9,8 @@ furthest is taken. Where words are permuted within a story, so they are in the b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 import numpy as np
 import torch
@@ -19,9 +18,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from entnet.config import Config, TrainConfig
-from entnet.data.story import Corpus, Ints, RaggedBatch
-from entnet.models.encoder import encode
+from entnet.data.story import Corpus, Entries, Ints, RaggedBatch
 from entnet.models.entnet import EntNet
+from entnet.models.pressure import pressures
 from entnet.training.loop import StorySource
 
 Rows = NDArray[np.int16]
@@ -37,6 +36,8 @@ class HidingOptions(Config):
 
     words: int = 400
     """Words of books in a document: up to so many, drawn for each."""
+    ramp: int = 0
+    """Epochs at the start over which documents grow to that."""
     even_share: float = 0.25
     """Share of sentences drawn evenly by the known words in them."""
     hard: int = 1000
@@ -54,14 +55,14 @@ class HidingOptions(Config):
         )
 
 
-def rows_by_word(rows: Rows, vocabulary: int, other: int) -> list[Ints]:
-    """For each known word that occurs: the rows that have it."""
-    place, _ = np.nonzero((rows != 0) & (rows != other))
-    word = rows[(rows != 0) & (rows != other)]
+def rows_by_word(rows: Rows, words: Ints) -> list[Ints]:
+    """For each of these words that occurs: the rows that have it."""
+    wanted = np.isin(rows, words)
+    place, _ = np.nonzero(wanted)
+    word = rows[wanted]
     order = np.argsort(word, kind="stable")
-    bounds = np.searchsorted(word[order], np.arange(vocabulary + 1))
-    found = (place[order[a:b]] for a, b in pairwise(bounds.tolist()))
-    return [one for one in found if len(one)]
+    bounds = np.flatnonzero(np.diff(word[order])) + 1
+    return [one for one in np.split(place[order], bounds) if len(one)]
 
 
 def hide(
@@ -128,16 +129,19 @@ class HiddenSource(StorySource):
         super().__init__(train, model, config)
         self.model, self.books, self.options = model, books, options
         self.average = max(float((books != 0).sum(1).mean()), 1.0)
-        self.by_word = rows_by_word(books, len(model.vocab), model.vocab.other)
+        known = np.concatenate([train.words.ravel(), train.question_words.ravel(), train.answers])
+        self.by_word = rows_by_word(books, np.setdiff1d(known, [0, model.vocab.other]))
 
     def _change(self, epoch: int) -> Callable[[RaggedBatch], RaggedBatch]:
         other_words = super()._change(epoch)
         rng = np.random.default_rng([self.config.seed, epoch, 2])
         hard = self._hardest(rng)
 
+        most = self.options.words * min(1.0, epoch / (self.options.ramp + 1)) / self.average
+
         def change(batch: RaggedBatch) -> RaggedBatch:
             stories = batch.story_offsets.numel() - 1
-            counts = (rng.random(stories) * self.options.words / self.average).astype(np.int64)
+            counts = (rng.random(stories) * most).astype(np.int64)
             hidden = hide(batch, counts, self._draw(counts, hard, rng), rng)
             return hidden if other_words is None else other_words(hidden)
 
@@ -178,45 +182,19 @@ class HiddenSource(StorySource):
         anywhere = self.books[rng.integers(len(self.books), size=options.searched - half)]
         searched = np.concatenate([anywhere, self._even(half, rng)])
         stories = rng.integers(len(self.entries), size=MEMORIES)
-        memories = self._memories(stories)
+        memories = memories_after(self.model, self.entries, stories)
         pressed = pressures(self.model, memories, searched)
         hardest: Rows = searched[np.argsort(-pressed, kind="stable")[: options.hard]]
         return hardest
 
-    @torch.no_grad()
-    def _memories(self, stories: Ints) -> list[Tensor]:
-        """What the network holds after these stories."""
-        found = []
-        for story in stories:
-            state = self.model.initial_state()
-            for words in self.entries.batch(np.array([story])).words:
-                state, _ = self.model.step(state, words.unsqueeze(0))
-            found.append(state.memory[0])
-        return found
-
 
 @torch.no_grad()
-def pressures(model: EntNet, memories: Sequence[Tensor], rows: Rows) -> NDArray[np.float32]:
-    """How far each sentence presses a gate open at most, with any of these memories: (N)"""
-    mask = (
-        model.encoder.mask_for_story()
-        if model.encoder.gate_mask is None
-        else model.encoder.gate_mask
-    )
-    keys = model.keys()
-    out = []
-    for part in _chunks(rows):
-        sentences = encode(torch.from_numpy(part.astype(np.int64)), model.embedding, mask)
-        # (h + w) · s for every slot of every memory, as one product
-        slots = torch.cat([memory + keys for memory in memories])
-        bias = model.memory.gate_bias
-        logits = sentences @ slots.T
-        if bias is not None:
-            logits += bias.repeat(len(memories))
-        out.append(torch.sigmoid(logits.amax(-1)).numpy())
-    return np.concatenate(out)
-
-
-def _chunks(rows: Rows, size: int = 8192) -> Iterator[Rows]:
-    for first in range(0, len(rows), size):
-        yield rows[first : first + size]
+def memories_after(model: EntNet, entries: Entries, stories: Ints) -> list[Tensor]:
+    """What the network holds after these stories."""
+    found = []
+    for story in stories:
+        state = model.initial_state()
+        for words in entries.batch(np.array([story])).words:
+            state, _ = model.step(state, words.unsqueeze(0))
+        found.append(state.memory[0])
+    return found
