@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,14 +28,7 @@ from entnet.ops.streaming import Stream
 from entnet.tasks.spec import JOINT, Result, RunSpec
 from entnet.text import UNKNOWN_WORD, Vocab, answer_token, tokenise
 from entnet.training.engine import Engine, choose_engine
-from entnet.training.hidden import (
-    HiddenSource,
-    HidingOptions,
-    Rows,
-    hide,
-    memories_after,
-    stretches_of,
-)
+from entnet.training.hidden import HiddenSource, HidingOptions, Rows, hide, stretches_of
 from entnet.training.schedule import ScheduledTask
 from entnet.training.trainer import Callback, Trainer, TrainingScore, ValidationScore
 
@@ -47,12 +39,6 @@ class LongOptions(HidingOptions):
 
     start: str = ""
     """A network to start from, by name, ``{task}`` standing for the task's number; empty for none."""
-    book_words: int = 0
-    """Frequent words of the training books that the network learns besides those of its stories; all others
-    are one unknown word."""
-    press: float = 0.0
-    """Words that the network it starts from lacks begin as one that presses gates shut, by about so much
-    each; 0 for random ones."""
     valid_words: int = 2000
     """Words of validation books in a validation document."""
     test_words: tuple[int, ...] = (0, 1_000, 10_000, 100_000, 1_000_000, 10_000_000)
@@ -68,8 +54,6 @@ class LongOptions(HidingOptions):
         )
 
 
-LOOKED_AT = 10
-"""Stories after which memories are looked at before training."""
 AT_ONCE = 1024
 """Sentences of the books whose gates are looked at with one memory."""
 
@@ -252,43 +236,35 @@ def long_trainer(
     )
     words = story_words(stories.train) | story_words(stories.valid) | {UNKNOWN_WORD}
     words |= set(start.vocab.words) if start is not None else set()
-    books = {part: _text(part, spec) for part in ("train", "valid")}
-    vocab = Vocab.build(words | frequent_words(books["train"], options.book_words))
+    vocab = Vocab.build(words)
     length = int(spec.model.get("sentence_length", 0)) or longest_sentence(stories.train)
     model_config = EntNetConfig.from_dict(
         {**spec.model, "vocabulary": len(vocab), "sentence_length": length, "memory_limit": None}
     )
-    train, valid = (Corpus.encode(part, vocab, length) for part in (stories.train, stories.valid))
-    if model_config.answer_set == "answers":
-        seen = np.unique(train.answers).tolist()
-        model_config = model_config.replace(answer_words=tuple(seen))
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(config.seed)
         model = EntNet(model_config, vocab)
     if start is not None:
-        new = take_over(model, start)
-        if options.press:
-            entries = train.entries("story", None)
-            stories_read = np.linspace(0, len(entries) - 1, LOOKED_AT).astype(np.int64)
-            begin_shut(model, new, memories_after(model, entries, stories_read), options.press)
+        take_over(model, start)
+    books = [_rows(part, spec, vocab, length) for part in ("train", "valid")]
+    train, valid = (Corpus.encode(part, vocab, length) for part in (stories.train, stories.valid))
     return Trainer(
         spec.directory,
         model,
         choose_engine(model, config),
-        HiddenSource(train, model, config, _rows(books["train"], vocab, length), options),
-        LongTask(valid, _rows(books["valid"], vocab, length), options, config),
+        HiddenSource(train, model, config, books[0], options),
+        LongTask(valid, books[1], options, config),
         config,
         {**spec.about(), "train_data": stories.train_data},
         spec.checkpoint_seconds,
     )
 
 
-def take_over(model: EntNet, other: StoryModel) -> list[int]:
+def take_over(model: EntNet, other: StoryModel) -> None:
     """Take the weights of a network with the same sizes: of words by their names, of masks as far as it
     has them.
 
-    What the other network lacks keeps its start; the rows of words that it lacks become zero in R. These
-    words are given back.
+    What the other network lacks keeps its start; the rows of words that it lacks become zero in R.
     """
     theirs, mine = other.state_dict(), model.state_dict()
     known = [word for word in model.vocab.words if word in other.vocab]
@@ -310,21 +286,6 @@ def take_over(model: EntNet, other: StoryModel) -> list[int]:
                     f"its start has {name} {tuple(given.shape)}, not {tuple(parameter.shape)}"
                 )
     model.load_state_dict(mine)
-    return sorted(set(range(len(model.vocab))) - set(to))
-
-
-@torch.no_grad()
-def begin_shut(
-    model: EntNet, words: Sequence[int], memories: Sequence[Tensor], press: float
-) -> None:
-    """Make these words such that each adds about −``press`` to every gate's argument s·h + s·w.
-
-    Else gates stand open for all that is new, and what the network knows is lost before it learns more.
-    """
-    slots = torch.cat([memory + model.keys() for memory in memories])
-    square = slots.T @ slots + torch.eye(slots.shape[1])
-    vector = torch.linalg.solve(square, slots.sum(0) * -press)
-    model.embedding[list(words)] += vector
 
 
 def long_scores(
@@ -351,10 +312,6 @@ def _text(part: Part, spec: RunSpec) -> bytes:
     return book_text(book_files(root / "gutenberg", part))
 
 
-def _rows(text: bytes, vocab: Vocab, length: int) -> Rows:
-    return RunningText(vocab.words, length).split_all(text).words.astype(np.int16)
-
-
-def frequent_words(text: bytes, count: int) -> set[str]:
-    """The most frequent words of a text."""
-    return {word for word, _ in Counter(tokenise(text.decode())).most_common(count)}
+def _rows(part: Part, spec: RunSpec, vocab: Vocab, length: int) -> Rows:
+    pieces = RunningText(vocab.words, length).split_all(_text(part, spec))
+    return pieces.words.astype(np.int16)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from entnet.config import Config, TrainConfig
-from entnet.data.story import Corpus, Entries, Ints, RaggedBatch
+from entnet.data.story import Corpus, Ints, RaggedBatch
 from entnet.models.entnet import EntNet
 from entnet.models.pressure import pressures
 from entnet.training.loop import StorySource
@@ -36,8 +37,6 @@ class HidingOptions(Config):
 
     words: int = 400
     """Words of books in a document: up to so many, drawn for each."""
-    ramp: int = 0
-    """Epochs at the start over which documents grow to that."""
     even_share: float = 0.25
     """Share of sentences drawn evenly by the known words in them."""
     hard: int = 1000
@@ -55,14 +54,14 @@ class HidingOptions(Config):
         )
 
 
-def rows_by_word(rows: Rows, words: Ints) -> list[Ints]:
-    """For each of these words that occurs: the rows that have it."""
-    wanted = np.isin(rows, words)
-    place, _ = np.nonzero(wanted)
-    word = rows[wanted]
+def rows_by_word(rows: Rows, vocabulary: int, other: int) -> list[Ints]:
+    """For each known word that occurs: the rows that have it."""
+    place, _ = np.nonzero((rows != 0) & (rows != other))
+    word = rows[(rows != 0) & (rows != other)]
     order = np.argsort(word, kind="stable")
-    bounds = np.flatnonzero(np.diff(word[order])) + 1
-    return [one for one in np.split(place[order], bounds) if len(one)]
+    bounds = np.searchsorted(word[order], np.arange(vocabulary + 1))
+    found = (place[order[a:b]] for a, b in pairwise(bounds.tolist()))
+    return [one for one in found if len(one)]
 
 
 def hide(
@@ -129,19 +128,16 @@ class HiddenSource(StorySource):
         super().__init__(train, model, config)
         self.model, self.books, self.options = model, books, options
         self.average = max(float((books != 0).sum(1).mean()), 1.0)
-        known = np.concatenate([train.words.ravel(), train.question_words.ravel(), train.answers])
-        self.by_word = rows_by_word(books, np.setdiff1d(known, [0, model.vocab.other]))
+        self.by_word = rows_by_word(books, len(model.vocab), model.vocab.other)
 
     def _change(self, epoch: int) -> Callable[[RaggedBatch], RaggedBatch]:
         other_words = super()._change(epoch)
         rng = np.random.default_rng([self.config.seed, epoch, 2])
         hard = self._hardest(rng)
 
-        most = self.options.words * min(1.0, epoch / (self.options.ramp + 1)) / self.average
-
         def change(batch: RaggedBatch) -> RaggedBatch:
             stories = batch.story_offsets.numel() - 1
-            counts = (rng.random(stories) * most).astype(np.int64)
+            counts = (rng.random(stories) * self.options.words / self.average).astype(np.int64)
             hidden = hide(batch, counts, self._draw(counts, hard, rng), rng)
             return hidden if other_words is None else other_words(hidden)
 
@@ -182,19 +178,18 @@ class HiddenSource(StorySource):
         anywhere = self.books[rng.integers(len(self.books), size=options.searched - half)]
         searched = np.concatenate([anywhere, self._even(half, rng)])
         stories = rng.integers(len(self.entries), size=MEMORIES)
-        memories = memories_after(self.model, self.entries, stories)
+        memories = self._memories(stories)
         pressed = pressures(self.model, memories, searched)
         hardest: Rows = searched[np.argsort(-pressed, kind="stable")[: options.hard]]
         return hardest
 
-
-@torch.no_grad()
-def memories_after(model: EntNet, entries: Entries, stories: Ints) -> list[Tensor]:
-    """What the network holds after these stories."""
-    found = []
-    for story in stories:
-        state = model.initial_state()
-        for words in entries.batch(np.array([story])).words:
-            state, _ = model.step(state, words.unsqueeze(0))
-        found.append(state.memory[0])
-    return found
+    @torch.no_grad()
+    def _memories(self, stories: Ints) -> list[Tensor]:
+        """What the network holds after these stories."""
+        found = []
+        for story in stories:
+            state = self.model.initial_state()
+            for words in self.entries.batch(np.array([story])).words:
+                state, _ = self.model.step(state, words.unsqueeze(0))
+            found.append(state.memory[0])
+        return found
