@@ -85,6 +85,17 @@ def test_commands_on_a_page_are_such_as_the_command_line_takes(page: Path) -> No
                     context = command.make_context(name, words, parent=context)
 
 
+def test_the_first_training_has_the_files_that_it_names(elsewhere: Path) -> None:
+    """What is trained on and tested on in Getting started is what `generate` there writes."""
+    (block,) = [t for t in blocks(ROOT / "docs/getting-started.md", "sh") if "generate babi" in t]
+    (generate, *others) = [words for _, *words in commands(block)]
+    few = [*generate, "--questions", "100"]
+    assert CliRunner().invoke(app, few).exit_code == 0
+    named = {word for words in others for word in words if word.endswith(".txt")}
+    assert len(named) == 2
+    assert all((elsewhere / name).is_file() for name in named)
+
+
 def test_the_session_in_the_readme_is_a_real_one(elsewhere: Path) -> None:
     (session,) = blocks(ROOT / "README.md", "console")
     show, ask = re.split(r"^\$ ", session, flags=re.MULTILINE)[1:]

@@ -73,6 +73,12 @@ def test_no_augment_looks_for_no_words(tmp_path: Path) -> None:
     assert result["proposed"] is None
 
 
+def ended(valid_error: float, limit: int = 9, schedule: str = "auto") -> dict[str, Any]:
+    """What a run of two epochs came to."""
+    train = {"epochs": limit, "schedule": schedule}
+    return {"epochs": 2, "best": {"valid_error": valid_error}, "train": train}
+
+
 def metrics(folder: Path, *training_errors: float) -> Path:
     path = folder / "metrics.jsonl"
     path.write_text("".join(json.dumps({"train_error": error}) + "\n" for error in training_errors))
@@ -80,16 +86,23 @@ def metrics(folder: Path, *training_errors: float) -> Path:
 
 
 def test_memorised_stories_are_said_to_be(tmp_path: Path) -> None:
-    (said,) = advice(metrics(tmp_path, 60.0, 0.5), {"best": {"valid_error": 40.0}})
+    (said,) = advice(metrics(tmp_path, 60.0, 0.5), ended(40.0))
     assert "memorises" in said
     assert "0.5%" in said
     assert "40.0%" in said
 
 
 def test_stories_that_are_not_learnt_are_said_to_be(tmp_path: Path) -> None:
-    (said,) = advice(metrics(tmp_path, 60.0, 50.0), {"best": {"valid_error": 52.0}})
+    (said,) = advice(metrics(tmp_path, 60.0, 50.0), ended(52.0))
     assert "does not learn" in said
 
 
 def test_a_solved_task_needs_no_advice(tmp_path: Path) -> None:
-    assert advice(metrics(tmp_path, 60.0, 0.0), {"best": {"valid_error": 0.4}}) == []
+    assert advice(metrics(tmp_path, 60.0, 0.0), ended(0.4)) == []
+
+
+def test_a_run_that_its_limit_ended_says_nothing_of_the_network(tmp_path: Path) -> None:
+    (said,) = advice(metrics(tmp_path, 60.0, 50.0), ended(52.0, limit=2))
+    assert "ended by its limit of 2 epochs" in said
+    (said,) = advice(metrics(tmp_path, 60.0, 50.0), ended(52.0, limit=2, schedule="halving"))
+    assert "does not learn" in said

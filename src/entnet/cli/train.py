@@ -243,6 +243,12 @@ def advice(metrics: Path, result: dict[str, Any]) -> list[str]:
     validation = result["best"]["valid_error"]
     if validation <= GOOD_ERROR:
         return []
+    limit = result["train"]["epochs"]
+    if result["train"]["schedule"] == "auto" and result["epochs"] == limit:
+        return [
+            f"Training was ended by its limit of {limit} epochs, not by what was measured: without a "
+            "limit, it goes on while something is gained."
+        ]
     if training < validation / 3:
         return [
             f"Training error came down to {training:.1f}%, validation error only to {validation:.1f}%: "
