@@ -28,6 +28,16 @@ def test_reproducing_a_changed_table_keeps_its_results_apart(
     assert "started" not in again.output
 
 
+def test_missing_data_is_told_once_before_anything_runs(tmp_path: Path) -> None:
+    for table in ("table2", "joint", "generated"):
+        folders = ["--runs", str(tmp_path / "runs"), "--results", str(tmp_path / "results")]
+        arguments = ["reproduce", table, "--data", str(tmp_path), *folders]
+        outcome = CliRunner().invoke(app, arguments)
+        assert outcome.exit_code == 1
+        assert "qa1_single-supporting-fact_test.txt is not under" in str(outcome.exception)
+    assert not any(tmp_path.iterdir())
+
+
 def test_mistakes_are_told_before_anything_runs(data_root: Path, tmp_path: Path) -> None:
     common = ["--data", str(data_root), "--runs", str(tmp_path / "runs")]
     for arguments, complaint in (
@@ -38,8 +48,10 @@ def test_mistakes_are_told_before_anything_runs(data_root: Path, tmp_path: Path)
         (["table2", "--variant", "fast"], "no variant 'fast'"),
         (["table2", "--set", "widht=3"], "no setting 'widht'"),
         (["1k", "--trials"], "nothing else was tried for 1k"),
+        (["table2", "--jobs", "0"], "'--jobs'"),
+        (["table2", "--epochs", "0"], "epochs is 0, but must be at least 1"),
     ):
         outcome = CliRunner().invoke(app, ["reproduce", *arguments, *common])
         assert outcome.exit_code != 0
-        assert complaint in str(outcome.exception)
+        assert complaint in f"{outcome.exception} {outcome.output}"
     assert not (tmp_path / "runs").exists()

@@ -55,7 +55,9 @@ def compare(
     ] = 20.0,
     seeds: Annotated[int, typer.Option(help="Runs of each system on each task.")] = 5,
     out: Annotated[Path, typer.Option(help="Where runs, table and chart go.")] = Path("comparison"),
-    jobs: Annotated[int | None, typer.Option(help="Runs at a time; else as many as cores.")] = None,
+    jobs: Annotated[
+        int | None, typer.Option(help="Runs at a time; else as many as cores.", min=1)
+    ] = None,
     data: Annotated[
         Path | None, typer.Option(help="The data directory; else $ENTNET_DATA.")
     ] = None,

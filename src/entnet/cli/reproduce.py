@@ -14,11 +14,11 @@ from entnet.errors import EntNetError
 from entnet.experiments.display import LiveDisplay, PlainLines, best_by_task
 from entnet.experiments.plan import is_changed, parse_numbers, specs_of
 from entnet.experiments.preset import PARTS, Preset, load_preset, preset_names
-from entnet.experiments.results import results_path
+from entnet.experiments.results import line_key, read_results, results_path
 from entnet.experiments.sweep import Sweep, SweepCallback, drop_outdated
 from entnet.experiments.workers import LocalWorkers, Workers
-from entnet.tasks import benchmark
-from entnet.tasks.spec import TaskName, task_label
+from entnet.tasks import benchmark, require_data
+from entnet.tasks.spec import RunSpec, TaskName, task_label
 
 Engine = Literal["local", "ray"]
 
@@ -52,7 +52,9 @@ def reproduce(
         bool,
         typer.Option("--trials", help="Run what else was tried for the table, not the table."),
     ] = False,
-    jobs: Annotated[int | None, typer.Option(help="Runs at a time; else as many as cores.")] = None,
+    jobs: Annotated[
+        int | None, typer.Option(help="Runs at a time; else as many as cores.", min=1)
+    ] = None,
     epochs: Annotated[int | None, typer.Option(help="Epochs, not the preset's.")] = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="Any setting, e.g. --set learning_rate=0.003.")
@@ -96,7 +98,7 @@ def reproduce(
     results/TABLE.jsonl; `entnet report` makes the tables from these lines. Runs whose settings are changed
     by --set or --epochs are no runs of the table, and are written down apart from it.
     """
-    given = list(settings or []) + ([f"epochs={epochs}"] if epochs else [])
+    given = list(settings or []) + ([f"epochs={epochs}"] if epochs is not None else [])
     if vectors:
         given.append(f"vectors={vectors.resolve()}")
     if table not in preset_names():
@@ -112,10 +114,23 @@ def reproduce(
     )
     folder = results or (runs / "results" if any(map(is_changed, specs)) else Path("results"))
     path = results_path(folder, table)
+    _check(specs, path)
     if fresh and (dropped := drop_outdated(specs, path)):
         warn(f"{dropped} runs with other settings dropped")
     stop_at_zero = preset.stop_at_zero and not all_seeds
     _sweep(Sweep(specs, path, _workers(engine, jobs), stop_at_zero, all_seeds, _callback()))
+
+
+def _check(specs: Sequence[RunSpec], path: Path) -> None:
+    """Before the first run starts: settings that can be, and data that are there, for all of them."""
+    done = {line_key(line) for line in read_results(path)}
+    for spec in {(s.task, s.variant): s for s in specs if s.key not in done}.values():
+        parts = (spec.model, spec.train, spec.source)
+        for owner, options in zip(
+            benchmark(spec.benchmark).settings(spec.kind), parts, strict=False
+        ):
+            owner.from_dict(options)
+        require_data(spec)
 
 
 def _callback() -> SweepCallback:

@@ -207,10 +207,10 @@ def _config(
         warn(f"{', '.join(decided)} given: trained with the paper's schedule, not the recipe auto")
     values: dict[str, Any] = {"seed": seed}
     if preset == "paper" or decided:
-        values["epochs"] = epochs or 200
+        values["epochs"] = 200 if epochs is None else epochs
     else:
         values |= {"schedule": "auto", "augment": augment}
-        if epochs:
+        if epochs is not None:
             values["epochs"] = epochs
     return TrainConfig(**{**values, **options})
 

@@ -35,6 +35,15 @@ class TaskStories:
     """"official" or "generated"."""
 
 
+def require_task(data_set: str, task: int, data_root: Path | str | None = None) -> None:
+    """An error if a file of a task's that cannot be replaced is not here."""
+    generated = data_set == GENERATED_SET
+    official = "en-10k" if generated else data_set
+    require_babi(official, task, "test", data_root)
+    if not generated and (official, task) != ("en-10k", 3):
+        require_babi(official, task, "train", data_root)
+
+
 def task_stories(
     data_set: str, task: int, validation: float, data_root: Path | str | None = None
 ) -> TaskStories:
@@ -43,6 +52,7 @@ def task_stories(
     Where the 10k training file of task 3 is missing, training is on generated stories and validation on
     the official ones that there are.
     """
+    require_task(data_set, task, data_root)
     if data_set == GENERATED_SET:
         return TaskStories(
             generate(task, GENERATED_QUESTIONS, GENERATED_SEED),
@@ -55,8 +65,6 @@ def task_stories(
     if official is not None:
         train, valid = split_validation(read_babi(official), validation)
         return TaskStories(train, valid, test, "official")
-    if (data_set, task) != ("en-10k", 3):
-        require_babi(data_set, task, "train", data_root)
     return TaskStories(
         generate(task, GENERATED_QUESTIONS, GENERATED_SEED), _partial(data_root), test, "generated"
     )

@@ -38,3 +38,10 @@ def benchmark(name: str) -> Benchmark:
         raise EntNetError(f"no benchmark {name!r}; there are {', '.join(BENCHMARKS)}")
     found: Any = import_module(BENCHMARKS[name])
     return found  # type: ignore[no-any-return]
+
+
+def require_data(spec: RunSpec) -> None:
+    """An error if what a run reads is not there, for benchmarks that can say so without reading it."""
+    check = getattr(benchmark(spec.benchmark), "require_data", None)
+    if check is not None:
+        check(spec)

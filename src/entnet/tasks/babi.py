@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from entnet.config import Config, TrainConfig
-from entnet.data.splits import TaskStories, joint_stories, task_stories
+from entnet.data.splits import TaskStories, joint_stories, require_task, task_stories
 from entnet.data.story import Corpus, Story, story_words
 from entnet.models.base import StoryModel, model_class
 from entnet.tasks.entities import entities_of
@@ -32,6 +32,11 @@ def run(spec: RunSpec, callback: Callback | None) -> Result:
     if joint:
         line["tasks"] = task_scores(Path(spec.directory), config, parts)
     return line
+
+
+def require_data(spec: RunSpec) -> None:
+    for task in spec.tasks:
+        require_task(spec.data, int(task), spec.data_root)
 
 
 def settings(kind: str) -> list[type[Config]]:

@@ -56,6 +56,10 @@ def run(spec: RunSpec, callback: Callback | None) -> Result:
     return {**line, "questions": data.origin, "train_data": data.train_origin}
 
 
+def require_data(spec: RunSpec) -> None:
+    CbtData.find(cast("Kind", spec.task), spec.data_root)
+
+
 def settings(kind: str) -> list[type[Config]]:
     if kind in COUNTING or kind in ("ensemble", "mixture"):
         return []
