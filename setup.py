@@ -6,7 +6,9 @@ chooses among them when it is loaded. Without a compiler, the package installs a
 
 from __future__ import annotations
 
+import os
 import platform
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from setuptools import Extension, setup
@@ -35,13 +37,21 @@ class BuildKernel(build_ext):
     def build_extension(self, ext: Extension) -> None:
         out = Path(self.get_ext_fullpath(ext.name))
         sources = ["native/library.cpp", "native/plan.cpp", "native/pool.cpp", "native/running.cpp"]
-        objects = self._compile(sources, [])
-        for name, flags in KERNELS.items():
-            objects += self._compile(
-                ["native/kernel.cpp"],
-                [*flags, f"-DENTNET_ISA={name}", "-fno-exceptions", "-fno-rtti"],
-                name,
-            )
+        plain = ["-fno-exceptions", "-fno-rtti"]
+        with ThreadPoolExecutor(os.cpu_count()) as pool:  # the compiler runs in processes of its own
+            parts = [
+                *(
+                    pool.submit(
+                        self._compile,
+                        ["native/kernel.cpp"],
+                        [*flags, f"-DENTNET_ISA={name}", *plain],
+                        name,
+                    )
+                    for name, flags in KERNELS.items()
+                ),
+                *(pool.submit(self._compile, [source], []) for source in sources),
+            ]
+            objects = [name for part in parts for name in part.result()]
         out.parent.mkdir(parents=True, exist_ok=True)
         self.compiler.link_shared_object(
             objects, str(out), libraries=["pthread", "m"], target_lang="c++"
