@@ -38,7 +38,9 @@ class BuildKernel(build_ext):
         out = Path(self.get_ext_fullpath(ext.name))
         sources = ["native/library.cpp", "native/plan.cpp", "native/pool.cpp", "native/running.cpp"]
         plain = ["-fno-exceptions", "-fno-rtti"]
-        with ThreadPoolExecutor(os.cpu_count()) as pool:  # the compiler runs in processes of its own
+        with ThreadPoolExecutor(
+            os.cpu_count()
+        ) as pool:  # the compiler runs in processes of its own
             parts = [
                 *(
                     pool.submit(

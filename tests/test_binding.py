@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from functools import cache
+from itertools import product
 
 import pytest
 from hypothesis import given
@@ -181,3 +182,11 @@ def test_questions_that_no_story_answers_are_seen() -> None:
 
 def test_places_go_to_json_and_back() -> None:
     assert Places.from_json(places().to_json()) == places()
+
+
+def test_in_a_very_long_sentence_nothing_is_bound() -> None:
+    """What one name is may tell of the next, and so on: thousands of them took half a minute."""
+    names = ["".join(letters) for letters in product("bcdfgklmnprstvz", repeat=3)]
+    for count, bound in ((10, 1), (3000, 0)):
+        words = [word for name in names[:count] for word in (name, "and")]
+        assert len(Names(places()).read(["alice", "went", "to", *words], KNOWN).new) == bound

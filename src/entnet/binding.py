@@ -26,6 +26,8 @@ EDGE = "|"
 """What stands before the first word of a sentence and after the last."""
 NO_KIND = -1
 """Stands among the kinds of a place where ordinary words stood, too."""
+MOST_WORDS = 50
+"""In a longer sentence nothing new is bound: what one word is tells of its neighbours, and so on."""
 
 
 class Bound(NamedTuple):
@@ -161,7 +163,7 @@ class Names:
 
     def read(self, words: Sequence[str], known: Container[str]) -> Read:
         """A sentence in the network's words; ``known`` are all of these. New words are bound."""
-        if self._nothing_new(words, known):
+        if len(words) > MOST_WORDS or self._nothing_new(words, known):
             return Read(self, self.in_members(words), (), ())
         kinds, unclear = self._kinds_of(words, known)
         members, used = dict(self.members), dict(self.named)

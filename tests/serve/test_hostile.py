@@ -16,7 +16,7 @@ from safetensors.torch import load, save
 from starlette.websockets import WebSocketDisconnect
 
 from entnet.serve.quiet import AtMost
-from entnet.tracker import Tracker
+from entnet.tracker import SnapshotError, Tracker
 
 STORY = "Mary went to the garden. John moved to the office."
 MakeClient = Callable[..., TestClient]
@@ -90,6 +90,22 @@ def test_a_memory_that_no_network_writes_is_refused(client: TestClient, value: f
         assert answer.status_code == 422
         assert "cannot have written" in answer.json()["detail"]
     assert where_is_mary(client, session) == "garden"
+
+
+@pytest.mark.parametrize("name", [r"\ud800", "", "a b", " "])
+def test_a_name_that_no_text_has_is_refused(client: TestClient, name: str) -> None:
+    """Or else it would come back in an answer, and half a character is no JSON."""
+    session = start(client, text=STORY)
+    snapshot = client.get(f"/sessions/{session}/snapshot").json()
+    tracker = Tracker(client.app.state.service.library.load(snapshot["model"]))  # type: ignore[attr-defined]
+    content = tracker.snapshot()
+    header = content[8 : 8 + int.from_bytes(content[:8], "little")]
+    about = json.loads(header)["__metadata__"] | {"names": f'{{"{name}": "garden"}}'}
+    forged = save({"memory": load(content)["memory"]}, about)
+    with pytest.raises(SnapshotError, match="names cannot be read"):
+        tracker.restore(forged)
+    body = {"snapshot": {**snapshot, "state": base64.b64encode(forged).decode()}, "text": STORY}
+    assert client.post("/tell", json=body).status_code == 422
 
 
 def test_a_memory_that_has_grown_past_numbers_gives_no_answer(

@@ -74,6 +74,28 @@ def test_what_is_begun_and_not_finished_is_closed(guarded: Any, begun: bytes) ->
         assert is_closed_within(connection, 8)
 
 
+def test_headers_without_end_are_refused(guarded: Any) -> None:
+    """Each line is short, and there is always another."""
+    before = resident_megabytes(guarded.process.pid)
+    lines = b"".join(b"x-%d: %s\r\n" % (number, b"a" * 1000) for number in range(2000))
+    with socket.create_connection(address(guarded.url)) as connection:
+        with contextlib.suppress(OSError):
+            connection.sendall(b"GET /health HTTP/1.1\r\nhost: localhost\r\n")
+            for _ in range(50):
+                connection.sendall(lines)
+        assert is_closed_within(connection, 8)
+    assert resident_megabytes(guarded.process.pid) - before < 30
+    with socket.create_connection(address(guarded.url)) as connection:
+        connection.sendall(b"GET /health HTTP/1.1\r\nhost: localhost\r\n")
+        time.sleep(0.1)
+        with contextlib.suppress(OSError):
+            connection.sendall(b"x: " + b"a" * 64_000)
+        connection.settimeout(5)
+        assert connection.recv(1000).startswith(b"HTTP/1.1 431 ")
+    long = {"x-long": "a" * 30_000}
+    assert httpx2.get(guarded.url + "/health", headers=long, timeout=20).status_code == 200
+
+
 def test_a_request_in_drops_is_closed(guarded: Any) -> None:
     """The time is for the whole request; a byte now and then does not begin it anew."""
     with socket.create_connection(address(guarded.url)) as connection:

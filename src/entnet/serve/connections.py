@@ -13,10 +13,27 @@ from typing import Any, ClassVar
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-_SAID = b'{"detail":"the service has too many connections; try again in a moment"}'
-_FULL = (
-    b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\n"
-    b"content-length: %d\r\nconnection: close\r\nretry-after: 1\r\n\r\n%s" % (len(_SAID), _SAID)
+MOST_HEAD_BYTES = 64_000
+"""Of a request, what comes before its body."""
+
+
+def _last_words(status: bytes, detail: bytes, header: bytes = b"") -> bytes:
+    """An answer after which the connection is closed."""
+    said = b'{"detail":"%s"}' % detail
+    return (
+        b"HTTP/1.1 %s\r\ncontent-type: application/json\r\ncontent-length: %d\r\n"
+        b"connection: close\r\n%s\r\n%s" % (status, len(said), header, said)
+    )
+
+
+_FULL = _last_words(
+    b"503 Service Unavailable",
+    b"the service has too many connections; try again in a moment",
+    b"retry-after: 1\r\n",
+)
+_TOO_LONG = _last_words(
+    b"431 Request Header Fields Too Large",
+    b"the headers are too long; at most %d bytes are read" % MOST_HEAD_BYTES,
 )
 
 
@@ -36,13 +53,14 @@ class Limited(HttpToolsProtocol):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._deadline: asyncio.TimerHandle | None = None
+        self._head_bytes: int | None = None
+        """How much has come of a request whose headers are not complete."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         if len(self.connections) >= self.most:
             if not self.waiting:
                 super().connection_made(transport)
-                transport.write(_FULL)
-                transport.close()
+                self._close_with(_FULL)
                 return
             longest, _ = self.waiting.popitem(last=False)
             longest.transport.abort()
@@ -52,6 +70,11 @@ class Limited(HttpToolsProtocol):
         self._must_end_within(self.request_seconds)
 
     def data_received(self, data: bytes) -> None:
+        if self._head_bytes is not None:
+            self._head_bytes += len(data)
+            if self._head_bytes > MOST_HEAD_BYTES:
+                self._close_with(_TOO_LONG)
+                return
         super().data_received(data)
         if self.transport.get_protocol() is not self:
             self._forget()  # a WebSocket from here on, with time limits of its own
@@ -60,6 +83,14 @@ class Limited(HttpToolsProtocol):
                 self._forget()
         elif self._deadline is None and not self.transport.is_closing():
             self._must_end_within(self.request_seconds)  # the request has begun to arrive
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self._head_bytes = 0
+
+    def on_headers_complete(self) -> None:
+        self._head_bytes = None
+        super().on_headers_complete()
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
@@ -77,6 +108,10 @@ class Limited(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._forget()
         super().connection_lost(exc)
+
+    def _close_with(self, answer: bytes) -> None:
+        self.transport.write(answer)
+        self.transport.close()
 
     def _forget(self) -> None:
         self.waiting.pop(self, None)

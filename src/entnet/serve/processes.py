@@ -111,7 +111,8 @@ def add_processes(router: APIRouter, service: Service) -> None:
         if name not in readers.offers:
             raise NoModelError(name, list(readers.offers))
         process = _process(body)
-        predicted = await asyncio.to_thread(readers.read, name, process)
+        async with service.work:
+            predicted = await asyncio.to_thread(readers.read, name, process)
         return {
             "model": name,
             "sentences": process.sentences,

@@ -18,6 +18,7 @@ from entnet.models.compiled import weights_of
 from entnet.models.entnet import EntNet
 from entnet.models.memory import MemoryState
 from entnet.models.stream_reader import Position
+from entnet.text import tokenise
 from entnet.tracker.said import SnapshotError
 
 SNAPSHOT_FORMAT = "entnet-tracker"
@@ -121,6 +122,9 @@ def _names(model: StoryModel, about: Mapping[str, str]) -> tuple[dict[str, str],
         members = json.loads(about.get("names", "{}"))
         named = tuple(json.loads(about.get("named", "[]")))
         right = all(isinstance(member, str) for member in members.values())
+        # A name is what a text can have: one word, of whole characters.
+        right &= all(tokenise(name, lowercase=False) == [name] for name in members)
+        right &= all(name.encode() for name in members)
         right &= len(set(members.values())) == len(members)
         right &= all(isinstance(word, int) and 0 < word < len(model.vocab) for word in named)
         right &= len(set(named)) == len(named) <= model.slot_count

@@ -2,6 +2,7 @@
 
 const EDGE = "|";
 const NO_KIND = -1;
+const MOST_WORDS = 50;
 
 /** Where in sentences each kind of word stands, and what is asked; from a network's card. */
 export class Places {
@@ -30,7 +31,7 @@ export class Names {
 
   /** A sentence in the network's words; `known` says of a word whether it is one. New words are bound. */
   read(words, known) {
-    if (this.#nothingNew(words, known)) return { names: this, words: this.inMembers(words), bound: [], unbound: [] };
+    if (words.length > MOST_WORDS || this.#nothingNew(words, known)) return { names: this, words: this.inMembers(words), bound: [], unbound: [] };
     const { kinds, unclear } = this.#kindsOf(words, known);
     const members = new Map(this.members);
     const used = new Map(this.named);
