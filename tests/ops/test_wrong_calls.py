@@ -19,6 +19,8 @@ from entnet.ops import ScanParameters, memory_scan
 from entnet.ops.gru import gru_scan
 from entnet.ops.hops import memory_hops
 from entnet.ops.lstm import lstm_scan
+from entnet.ops.machine import Machine, Start
+from entnet.ops.machine_native import machine_scan
 from entnet.ops.streaming import Stream
 from entnet.ops.windows import (
     WindowParameters,
@@ -90,6 +92,70 @@ def read() -> Arguments:
 
 def run_read(**given: Any) -> object:
     return Stream(compile_network(network(), move=False)).read(**given)
+
+
+NAMED = {"keys": "named", "key_words": ("w1", "w2", "w3", "w4"), "gate_bias": False}
+
+
+def run_named_step(**given: Any) -> object:
+    """Slots that a story names: there may be any number of them, but as many as keys."""
+    return Stream(compile_network(network(**NAMED), move=False)).step(**given)
+
+
+def sentences() -> Arguments:
+    words = np.random.default_rng(1).integers(0, WORDS, (6, LENGTH), dtype=np.int32)
+    return {**step(), "words": words}
+
+
+def run_sentences(**given: Any) -> object:
+    return Stream(compile_network(network(), move=False)).scan(**given)
+
+
+def run_named_sentences(**given: Any) -> object:
+    return Stream(compile_network(network(**NAMED), move=False)).scan(**given)
+
+
+def step_numbers() -> Arguments:
+    return {**step(), "words": [1, 0, 2, WORDS - 1]}
+
+
+def run_step_numbers(**given: Any) -> object:
+    return Stream(compile_network(network(), move=False)).step_numbers(**given)
+
+
+def run_named_numbers(**given: Any) -> object:
+    return Stream(compile_network(network(**NAMED), move=False)).step_numbers(**given)
+
+
+def read_numbers() -> Arguments:
+    return {name: value for name, value in step_numbers().items() if name != "keys"}
+
+
+def run_read_numbers(**given: Any) -> object:
+    return Stream(compile_network(network(), move=False)).read_numbers(**given)
+
+
+MACHINE = Machine("dnc", SLOTS, WIDTH, heads=2)
+
+
+def machine() -> Arguments:
+    H, heads = 4, MACHINE.heads * WIDTH
+    return {
+        "inputs": torch.randn(5, 4 * H),
+        "U": torch.randn(4 * H, H + heads),
+        "B": torch.randn(MACHINE.interface, H),
+        "interface": torch.randn(5, MACHINE.interface),
+        "hidden": torch.randn(3, H),
+        "cell": torch.randn(3, H),
+        "reads": torch.randn(3, heads),
+        "weights": torch.rand(3, MACHINE.weightings, SLOTS),
+        "active": [3, 2],
+    }
+
+
+def run_machine(**given: Any) -> object:
+    start = Start(*(given.pop(name) for name in Start._fields))
+    return machine_scan(MACHINE, start=start, **given)
 
 
 def lstm() -> Arguments:
@@ -174,6 +240,13 @@ OPERATORS: dict[str, tuple[Callable[[], Arguments], Callable[..., object]]] = {
     "memory_scan": (scan, run_scan),
     "step": (step, run_step),
     "read": (read, run_read),
+    "named_step": (step, run_named_step),
+    "stream_scan": (sentences, run_sentences),
+    "named_stream_scan": (sentences, run_named_sentences),
+    "step_numbers": (step_numbers, run_step_numbers),
+    "named_step_numbers": (step_numbers, run_named_numbers),
+    "read_numbers": (read_numbers, run_read_numbers),
+    "machine_scan": (machine, run_machine),
     "lstm_scan": (lstm, lambda **given: lstm_scan(**given)),
     "gru_scan": (gru, lambda **given: gru_scan(**given)),
     "attention_gru_scan": (attention_gru, lambda **given: gru_scan(**given)),
@@ -212,6 +285,10 @@ def wrong_arrays(name: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 # Where one row less, or one column more, is a right call: the size is that argument's own to say.
 FREE = {
+    ("stream_scan", "words", "one row less"),
+    ("named_stream_scan", "words", "one row less"),
+    *((f"{way}_numbers", "memory", "a dimension more") for way in ("step", "named_step", "read")),
+    *((f"{way}_numbers", "keys", "a dimension more") for way in ("step", "named_step")),
     ("memory_scan", "read_at", "one row less"),
     ("evaluate", "words", "one column more"),
     ("lstm_scan", "table", "one row less"),
@@ -240,6 +317,15 @@ def wrong_calls() -> Iterator[Any]:
         ("lstm_scan", "active", [4, 1]),
         ("gru_scan", "active", [3, 3]),
         ("attention_gru_scan", "active", [2, 3]),
+        *(
+            (f"{way}_numbers", "words", words)
+            for way in ("step", "named_step", "read")
+            for words in ([], [1] * 5, [1, 2, 3, WORDS], [1, 2, 3, -1], [1, 2, 3, 10**12])
+        ),
+        ("machine_scan", "active", [3, 3]),
+        ("machine_scan", "active", [2, 3]),
+        ("machine_scan", "active", [4, 1]),
+        ("machine_scan", "active", []),
         ("memory_hops", "hops", 3),
         ("memory_hops", "hops", 10**9),
         ("memory_hops", "hops", -1),

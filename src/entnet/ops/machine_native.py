@@ -48,12 +48,12 @@ def machine_scan(
     """As the reference; compiled for float32 tensors in main memory, where that was built."""
     check_shape("hidden", start.hidden, (None, None))
     sequences, H = start.hidden.shape
+    check_shape("inputs", inputs, (None, 4 * H))
     rows, read = inputs.shape[0], machine.heads * machine.width
     for name, tensor, shape in (
         ("cell", start.cell, (sequences, H)),
         ("reads", start.reads, (sequences, read)),
         ("weights", start.weights, (sequences, machine.weightings, machine.slots)),
-        ("inputs", inputs, (None, 4 * H)),
         ("U", U, (4 * H, H + read)),
         ("B", B, (machine.interface, H)),
         ("interface", interface, (rows, machine.interface)),

@@ -36,7 +36,7 @@ class Stream:
     def step(self, memory: Tensor, keys: Tensor, words: Tensor) -> tuple[Tensor, Tensor]:
         """Read words (L) into memory (m, d) with keys (m, d): the memory after it, and gates (m)."""
         check_floats("memory", memory, self._shape)
-        check_floats("keys", keys, self._shape)
+        check_floats("keys", keys, tuple(memory.shape))
         memory, keys, words = memory.contiguous(), keys.contiguous(), _numbers(words)
         after = torch.empty_like(memory)
         gates = torch.empty(len(memory))
@@ -60,8 +60,13 @@ class Stream:
     ) -> tuple[Tensor, NDArray[np.float32], NDArray[np.int32]]:
         """Read many sentences, words (N, L): the memory after them, how far the widest gate opened (N), and
         which it was (N)."""
-        check_floats("memory", memory, self._shape)
-        check_floats("keys", keys, self._shape)
+        shape = self._slots, self._shape[1]
+        check_floats("memory", memory, shape)
+        check_floats("keys", keys, shape)
+        if words.ndim != 2 or words.dtype.kind not in "iu":
+            raise EntNetError(
+                f"words is {words.shape} {words.dtype}, but must be (any, any) numbers"
+            )
         after, keys = memory.clone(memory_format=torch.contiguous_format), keys.contiguous()
         words = np.ascontiguousarray(words, dtype=np.int32)
         count, length = words.shape
@@ -106,6 +111,8 @@ class Stream:
         each slot moved."""
         self._check_plain("memory", memory)
         self._check_plain("keys", keys)
+        if keys.shape[-2] != memory.shape[-2]:
+            raise EntNetError(f"{keys.shape[-2]} keys for a memory of {memory.shape[-2]} slots")
         after, slots = torch.empty_like(memory), memory.shape[-2]
         gates, moved = (ctypes.c_float * slots)(), (ctypes.c_float * slots)()
         check(
@@ -144,8 +151,9 @@ class Stream:
     def _check_plain(self, name: str, tensor: Tensor) -> None:
         """(m, d), or the same with one dimension before it, without gaps."""
         slots, width = self._shape
-        fits = tensor.shape[-1] == width and (slots is None or tensor.shape[-2] == slots)
-        if not fits or tensor.numel() != tensor.shape[-2] * width:
+        *_, rows, columns = (0, 0, *tensor.shape)
+        fits = columns == width and (slots is None or rows == slots)
+        if not fits or tensor.numel() != rows * width:
             check_floats(name, tensor, self._shape)
         if not tensor.is_contiguous() or tensor.dtype != torch.float32 or not tensor.is_cpu:
             raise EntNetError(f"{name} must be float32 in main memory, without gaps")

@@ -27,6 +27,7 @@ def configured(
         create_app(sources, settings),
         http=Limited.limited_to(settings.max_connections, settings.request_seconds),
         ws_max_size=settings.max_body_bytes,
+        ws_max_queue=2,
         ws_per_message_deflate=False,
         timeout_keep_alive=int(settings.idle_seconds) or 1,
         timeout_graceful_shutdown=grace_seconds,
