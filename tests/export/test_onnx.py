@@ -10,18 +10,17 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
-import torch
 from typer.testing import CliRunner
 
-from entnet import EntNet, EntNetConfig, Tracker, Vocab
+from entnet import EntNet, Tracker
 from entnet.cli import app
 from entnet.data.babi import read_babi
-from entnet.data.babi_tasks import generate
 from entnet.data.story import Story
 from entnet.errors import EntNetError
 from entnet.export import onnx_graphs, save_onnx
 from entnet.text import tokenise
 from entnet.tracker import load_entity_network
+from exported_networks import OPTIONS, network_and_stories
 
 TOLERANCE = 1e-5
 
@@ -124,41 +123,9 @@ def test_official_test_stories_are_read_as_in_python(official_data: Path, task: 
     assert compare(runtime_of(model), model, read_babi(path)[:20]) >= 20
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"encoder": "bow"},
-        {"encoder": "position"},
-        {"activation": "identity"},
-        {"share_slopes": False, "slopes": "single"},
-        {"normalise": False},
-        {"hops": 3},
-        {"U": "zero", "V": "identity", "W": "identity"},
-        {"W": "zero", "gate_bias": False, "candidate_bias": False},
-        {"separate_masks": False, "separate_encoders": True, "mask_init": "normal"},
-        {"close_on_empty": False},
-        {"answer_set": "answers", "answer_words": (2, 3, 5)},
-        {"output": "slots", "keys": "tied", "key_words": ("mary", "john", "to")},
-        {"keys": "named", "key_words": ("mary", "john", "office", "to"), "gate_bias": False},
-        {"gate": "stretched", "gate_threshold": 0.4},
-        {"gate": "threshold", "gate_threshold": 0.4},
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_every_option_is_read_as_in_python(options: dict[str, Any]) -> None:
-    stories = generate(1, questions=20, seed=5, split="train")
-    texts = [t for s in stories for t in (*s.sentences, *(q.text for q in s.questions))]
-    vocab = Vocab.build(
-        word for text in texts for word in tokenise(text) if word not in {"went", "garden"}
-    )
-    sizes = {"vocabulary": len(vocab), "sentence_length": 8, "width": 7, "slots": 3}
-    model = EntNet(EntNetConfig(**{**sizes, **options}), vocab).eval()
-    with torch.no_grad():
-        for parameter in model.parameters():
-            if parameter.requires_grad:  # an identity stays one
-                parameter += 0.1 * parameter.sign()
-    model.after_update()
-    stories.append(Story(("Xyzzy plugh.", "Mary went to the office."), stories[0].questions[:1]))
+    model, stories = network_and_stories(options)
     assert compare(runtime_of(model), model, stories) >= 20
 
 

@@ -32,6 +32,7 @@ from entnet.models.card import Manner, read_manner
 from entnet.renaming import new_names, rename
 from entnet.text import tokenise
 from entnet.tracker import Answer, TextError, load_entity_network
+from exported_networks import OPTIONS, network_and_stories
 
 TOLERANCE = 1e-5
 READ_ALL = """({plain, manner, stories}) => {
@@ -219,48 +220,10 @@ def test_new_names_are_bound_as_in_python(engine: Page, name: str) -> None:
     assert equal_in_browser(engine, model, stories[::3], unsure) >= 10
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"encoder": "bow"},
-        {"encoder": "position"},
-        {"activation": "identity"},
-        {"share_slopes": False, "slopes": "single"},
-        {"normalise": False},
-        {"hops": 3},
-        {"U": "zero", "V": "identity", "W": "identity"},
-        {"W": "zero", "gate_bias": False, "candidate_bias": False},
-        {"separate_masks": False, "separate_encoders": True, "mask_init": "normal"},
-        {"close_on_empty": False},
-        {
-            "keys": "named",
-            "key_words": ("john", "garden", "the", "daniel"),
-            "gate_bias": False,
-            "slots": 3,
-        },
-        {"gate": "stretched", "gate_threshold": 0.4},
-        {"gate": "threshold", "gate_threshold": 0.4},
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_every_option_is_read_as_in_python(engine: Page, options: dict[str, Any]) -> None:
-    stories = generate(1, questions=20, seed=5, split="train")
-    texts = [t for s in stories for t in (*s.sentences, *(q.text for q in s.questions))]
-    tokens = [tokenise(text) for text in texts]
-    vocab = Vocab.build(w for words in tokens for w in words)
-    # Everything but three words is known, so that unknown ones are read too.
-    vocab = Vocab([word for word in vocab.words if word not in {"mary", "went", "to"}])
-    config = EntNetConfig.from_dict(
-        {
-            "vocabulary": len(vocab),
-            "sentence_length": max(map(len, tokens)),
-            "width": 13,
-            "slots": 5,
-            "embedding_scale": 0.7,
-            **options,
-        }
-    )
-    assert equal_in_browser(engine, EntNet(config, vocab).eval(), stories) >= 20
+    model, stories = network_and_stories(options)
+    assert equal_in_browser(engine, model, stories) >= 20
 
 
 def test_text_is_cut_as_in_python(engine: Page) -> None:

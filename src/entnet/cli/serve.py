@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import inspect
+from collections.abc import Callable
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
@@ -11,11 +13,26 @@ from entnet.serve.ray_serve import run_on_ray
 from entnet.serve.run import run
 from entnet.serve.settings import ServeSettings
 
-_DEFAULT = ServeSettings()
+_LIMITS = {
+    "max_sessions": "Stories held at a time; whoever has most loses one first.",
+    "max_sessions_per_client": (
+        "Stories held for one client: a key, if there are several, or an address."
+    ),
+    "session_seconds": "A story that nobody used for so long is dropped.",
+    "max_sentences": "Sentences in a story.",
+    "max_session_characters": "Characters in a story.",
+    "max_characters": "Characters in all stories.",
+    "max_text_characters": "Longest text in a request.",
+    "max_body_bytes": "Largest request.",
+    "max_trace_words": "Sentences × words per slot in one trace.",
+    "max_connections": "Connections held at a time.",
+    "request_seconds": "Time for a request to arrive, and for an answer to be taken.",
+    "idle_seconds": "Time that a connection may be silent.",
+}
 
 
 def register(app: typer.Typer) -> None:
-    app.command()(serve)
+    app.command()(_with_limits(serve))
 
 
 def serve(
@@ -39,43 +56,6 @@ def serve(
             help="Requests must carry this key; several are separated by commas.",
         ),
     ] = None,
-    max_sessions: Annotated[
-        int, typer.Option(help="Stories held at a time; whoever has most loses one first.")
-    ] = _DEFAULT.max_sessions,
-    max_sessions_per_client: Annotated[
-        int,
-        typer.Option(
-            help="Stories held for one client: a key, if there are several, or an address."
-        ),
-    ] = _DEFAULT.max_sessions_per_client,
-    session_seconds: Annotated[
-        float, typer.Option(help="A story that nobody used for so long is dropped.")
-    ] = _DEFAULT.session_seconds,
-    max_sentences: Annotated[
-        int, typer.Option(help="Sentences in a story.")
-    ] = _DEFAULT.max_sentences,
-    max_session_characters: Annotated[
-        int, typer.Option(help="Characters in a story.")
-    ] = _DEFAULT.max_session_characters,
-    max_characters: Annotated[
-        int, typer.Option(help="Characters in all stories.")
-    ] = _DEFAULT.max_characters,
-    max_text_characters: Annotated[
-        int, typer.Option(help="Longest text in a request.")
-    ] = _DEFAULT.max_text_characters,
-    max_body_bytes: Annotated[int, typer.Option(help="Largest request.")] = _DEFAULT.max_body_bytes,
-    max_trace_words: Annotated[
-        int, typer.Option(help="Sentences × words per slot in one trace.")
-    ] = _DEFAULT.max_trace_words,
-    max_connections: Annotated[
-        int, typer.Option(help="Connections held at a time.")
-    ] = _DEFAULT.max_connections,
-    request_seconds: Annotated[
-        float, typer.Option(help="Time for a request to arrive, and for an answer to be taken.")
-    ] = _DEFAULT.request_seconds,
-    idle_seconds: Annotated[
-        float, typer.Option(help="Time that a connection may be silent.")
-    ] = _DEFAULT.idle_seconds,
     proxy: Annotated[
         str | None,
         typer.Option("--proxy", help="Address of a proxy to believe on whom it speaks for."),
@@ -84,26 +64,13 @@ def serve(
         bool, typer.Option("--ray", help="Serve on Ray Serve: replicas, which keep no stories.")
     ] = False,
     replicas: Annotated[int, typer.Option(min=1, help="With --ray: so many.")] = 2,
+    **limits: Any,
 ) -> None:
     """Serve networks over HTTP, with a page to watch their memory.
 
     [bold]Example:[/] entnet serve
     """
-    settings = ServeSettings(
-        max_sessions=max_sessions,
-        max_sessions_per_client=max_sessions_per_client,
-        session_seconds=session_seconds,
-        max_sentences=max_sentences,
-        max_session_characters=max_session_characters,
-        max_characters=max_characters,
-        max_text_characters=max_text_characters,
-        max_body_bytes=max_body_bytes,
-        max_trace_words=max_trace_words,
-        max_connections=max_connections,
-        request_seconds=request_seconds,
-        idle_seconds=idle_seconds,
-        api_key=api_key,
-    )
+    settings = ServeSettings(api_key=api_key, **limits)
 
     def ready(url: str) -> None:
         console.print(f"Serving at [bold]{url}[/]  (Ctrl-C stops)")
@@ -112,3 +79,21 @@ def serve(
         run_on_ray(models or [], host, port, settings, replicas, on_ready=ready)
     else:
         run(models or [], host, port, settings, proxy=proxy, on_ready=ready)
+
+
+def _with_limits(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with an option for each limit, of the type and default that ServeSettings gives it."""
+    types, defaults = get_type_hints(ServeSettings), ServeSettings()
+    own = inspect.signature(command, eval_str=True)
+    options = [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=getattr(defaults, name),
+            annotation=Annotated[types[name], typer.Option(help=text)],
+        )
+        for name, text in _LIMITS.items()
+    ]
+    kept = [one for one in own.parameters.values() if one.name != "limits"]
+    command.__signature__ = own.replace(parameters=[*kept, *options])  # type: ignore[attr-defined]
+    return command
