@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import runpy
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,8 @@ from typer.testing import CliRunner
 from cbt_questions import trade_question
 from entnet.cli import app
 from entnet.data.cbt.format import write_cbt
+from entnet.models.base import locate
+from local_hub import open_hub
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -63,9 +67,22 @@ def test_python_on_a_page_runs_from_top_to_bottom(page: Path, elsewhere: Path) -
         outcome = CliRunner().invoke(app, ["export", "onnx", "babi-joint", "-o", "babi-joint-onnx"])
         assert outcome.exit_code == 0, outcome.output
     names: dict[str, object] = {"__name__": "page"}
-    for code in blocks(page, "python"):
-        if "--8<--" not in code:  # an example, which has a test of its own
-            exec(compile(code, str(page), "exec"), names)
+    with the_readers_hub(elsewhere) if page.name == "hub.md" else contextlib.nullcontext():
+        for code in blocks(page, "python"):
+            if "--8<--" not in code:  # an example, which has a test of its own
+                exec(compile(code, str(page), "exec"), names)
+
+
+@contextlib.contextmanager
+def the_readers_hub(folder: Path) -> Iterator[None]:
+    """A hub that holds the network which a page puts there."""
+    with open_hub() as hub, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HF_ENDPOINT", hub.url)
+        patch.setenv("HF_HUB_CACHE", str(folder / "hub"))
+        hub.add(
+            "anna/mine", {path.name: path.read_bytes() for path in locate("babi-qa1").iterdir()}
+        )
+        yield
 
 
 @pytest.mark.parametrize(
