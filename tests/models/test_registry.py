@@ -53,6 +53,7 @@ def write_model(directory: Path, kind: str) -> Path:
 
 @pytest.fixture(autouse=True)
 def forget_new_kinds(monkeypatch: pytest.MonkeyPatch) -> None:
+    kinds()  # modules are imported once, and register once
     monkeypatch.setattr(registry, "_classes", dict(registry._classes))
 
 
