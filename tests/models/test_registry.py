@@ -70,7 +70,7 @@ def test_all_kinds_are_listed() -> None:
 
 
 def test_an_unknown_kind_says_what_there_is_and_what_to_pass() -> None:
-    with pytest.raises(ModelFileError, match=r"'gru'.*entnet, lstm.*--model-file"):
+    with pytest.raises(ModelFileError, match=r"'gru'.*entnet, .*lstm, .*--model-file"):
         model_class("gru")
 
 
