@@ -105,6 +105,31 @@ def test_every_weight_is_trained(kind: str) -> None:
     assert unused <= {"memory.gate_bias"}, unused
 
 
+class LossOf(torch.nn.Module):
+    """A network's loss as its output, for functional calls."""
+
+    def __init__(self, model: ProcessModel) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, paragraphs: ProcessBatch) -> torch.Tensor:
+        return self.model.loss(paragraphs)[0].sum()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_gradients_are_right(kind: str) -> None:
+    """Every parameter's, in double precision, against differences."""
+    model, one = network(kind, width=6, embedding_width=6).double(), batch(PROCESSES[:1])
+    names = [name for name, _ in model.named_parameters()]
+    values = [model.get_parameter(name).detach().requires_grad_() for name in names]
+
+    def loss(*parameters: torch.Tensor) -> torch.Tensor:
+        named = {f"model.{name}": value for name, value in zip(names, parameters, strict=True)}
+        return torch.func.functional_call(LossOf(model), named, (one,))
+
+    assert torch.autograd.gradcheck(loss, values, fast_mode=True)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_saved_network_predicts_the_same(kind: str, tmp_path: Path) -> None:
     model = network(kind)
