@@ -20,9 +20,12 @@ import torch
 from torch import Tensor
 from typer.testing import CliRunner
 
+from cbt_questions import trade_question
 from entnet import Corpus, RaggedBatch, Story, StoryModel, Tracker, TrainConfig, Vocab, write_babi
 from entnet.cli import app
+from entnet.data.cbt.format import write_cbt
 from entnet.data.story import longest_sentence, story_words
+from entnet.models.readers.reader import NetworkScorer
 from entnet.models.registry import kinds, load_model_file, model_class
 from entnet.training.engine import TorchEngine, choose_engine
 from entnet.training.evaluate import score
@@ -69,10 +72,10 @@ KINDS = list(own_files()) or sorted(TINY)
 every_kind = pytest.mark.parametrize("kind", KINDS)
 
 
-def build(kind: str, seed: int = 1, **options: Any) -> StoryModel:
+def build(kind: str, seed: int = 1, vocab: Vocab = VOCAB, **options: Any) -> StoryModel:
     """A small network, its parameters away from where they start, so that each one matters."""
     network = model_class(kind)
-    sizes = {"vocabulary": len(VOCAB), "sentence_length": LENGTH}
+    sizes = {"vocabulary": len(vocab), "sentence_length": LENGTH}
     small = TINY.get(kind) or {
         field.name: SMALL[field.name]
         for field in dataclasses.fields(network.config_class)
@@ -80,7 +83,7 @@ def build(kind: str, seed: int = 1, **options: Any) -> StoryModel:
     }
     config = network.config_class.from_dict({**sizes, **small, **options})
     torch.manual_seed(seed)
-    model = network(config, VOCAB)
+    model = network(config, vocab)
     with torch.no_grad():
         for parameter in model.parameters():
             if parameter.requires_grad:
@@ -309,7 +312,7 @@ def test_a_tracker_answers_as_the_network_does(kind: str) -> None:
 def test_the_command_line_evaluates_and_asks(kind: str, tmp_path: Path) -> None:
     model = build(kind)
     if model.keys_per_story:
-        pytest.skip("candidates come with the questions of the Children's Book Test")
+        pytest.skip("it chooses among candidates: the next test")
     model.save_pretrained(tmp_path / "model")
     file = tmp_path / "stories.txt"
     write_babi(file, STORIES)
@@ -326,3 +329,25 @@ def test_the_command_line_evaluates_and_asks(kind: str, tmp_path: Path) -> None:
     answer = json.loads(done.stdout)
     assert answer["answer"] == tracker.ask("Where is Mary?").answer
     assert len(answer["attention"]) == model.slot_count
+
+
+@every_kind
+def test_the_command_line_evaluates_what_chooses_among_candidates(
+    kind: str, tmp_path: Path
+) -> None:
+    """On questions of the Children's Book Test, which bring their candidates."""
+    if not build(kind).keys_per_story:
+        pytest.skip("it answers with words: the test before")
+    questions = [trade_question(seed) for seed in range(40)]
+    texts = [text for one in questions for text in (*one.sentences, one.query, *one.candidates)]
+    model = build(
+        kind, vocab=Vocab.build({word for text in texts for word in text.lower().split()})
+    )
+    model.save_pretrained(tmp_path / "model")
+    write_cbt(tmp_path / "questions.txt", questions)
+    command = ["evaluate", str(tmp_path / "model"), str(tmp_path / "questions.txt"), "--json"]
+    done = CliRunner().invoke(app, command)
+    assert done.exit_code == 0, done.output
+    said = [NetworkScorer(model).answer(one) for one in questions]
+    wrong = sum(answer != one.answer for answer, one in zip(said, questions, strict=True))
+    assert json.loads(done.stdout)["errors"] == wrong < 40

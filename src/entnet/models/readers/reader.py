@@ -19,20 +19,13 @@ from entnet.data.cbt.windows import encode_with, known_words
 from entnet.data.story import RaggedBatch
 from entnet.files import write_atomically
 from entnet.models.base import StoryModel
-from entnet.models.entnet import EntNet
-from entnet.models.readers.memnn import WindowMemory
 from entnet.models.readers.passage import PassageReader
 from entnet.models.readers.scorer import MISSING, Floats
 
 
 def chooses(model: StoryModel) -> bool:
     """Whether a network chooses among the candidates of a question of the Children's Book Test."""
-    if isinstance(model, WindowMemory | PassageReader):
-        return True
-    return isinstance(model, EntNet) and (model.config.keys, model.config.output) == (
-        "story",
-        "slots",
-    )
+    return model.answers == "candidates" and model.keys_per_story > 0
 
 
 class NetworkScorer:
