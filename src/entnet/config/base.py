@@ -50,6 +50,13 @@ class Config:
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
 
+    def at_least(self, bound: int, *names: str) -> None:
+        """The values of these fields, where there are any, may not be lower."""
+        limit = f"be at least {bound}" if bound else "not be negative"
+        for name in names:
+            value = getattr(self, name)
+            self.require(value is None or value >= bound, f"{name} is {value}, but must {limit}")
+
     def changed(self, names: Iterable[str]) -> list[str]:
         """Those of these fields that are not at their defaults."""
         defaults = {field.name: field.default for field in dataclasses.fields(self)}

@@ -29,13 +29,8 @@ class ModelConfig(Config):
     """Sentences a question can look back on (paper: 70, task 3: 130; authors' code: 150 there)."""
 
     def check(self) -> None:
-        self.require(
-            self.vocabulary >= 2, f"vocabulary is {self.vocabulary}, but must be at least 2"
-        )
-        self.require(
-            self.sentence_length >= 1,
-            f"sentence_length is {self.sentence_length}, but must be at least 1",
-        )
+        self.at_least(2, "vocabulary")
+        self.at_least(1, "sentence_length")
         self.require(
             self.memory_limit is None or self.memory_limit >= 1,
             f"memory_limit is {self.memory_limit}, but must be at least 1, or none",
@@ -124,12 +119,8 @@ class EntNetConfig(ModelConfig):
 
     def check(self) -> None:
         super().check()
-        for name in ("width", "slots", "hops"):
-            value = getattr(self, name)
-            self.require(value >= 1, f"{name} is {value}, but must be at least 1")
-        for name in ("weight_scale", "embedding_scale", "key_scale"):
-            value = getattr(self, name)
-            self.require(value >= 0, f"{name} is {value}, but must not be negative")
+        self.at_least(1, "width", "slots", "hops")
+        self.at_least(0, "weight_scale", "embedding_scale", "key_scale")
         self.require(
             0 < self.gate_learns <= self.gate_threshold < 1,
             f"gate_learns is {self.gate_learns} and gate_threshold {self.gate_threshold}, but must be "

@@ -50,9 +50,7 @@ class Permute(Config):
     """The first epoch in which words are permuted."""
 
     def check(self) -> None:
-        self.require(
-            self.from_epoch >= 1, f"from_epoch is {self.from_epoch}, but must be at least 1"
-        )
+        self.at_least(1, "from_epoch")
         self.require(
             self.only_if_until is None or bool(self.only_if),
             "only_if_until ends the limit of only_if, but there is none",
@@ -116,7 +114,7 @@ class Oversample(Config):
 
     def check(self) -> None:
         self.require(bool(self.words), "words: at least one is needed")
-        self.require(self.times >= 1, f"times is {self.times}, but must be at least 1")
+        self.at_least(1, "times")
 
 
 @dataclass(frozen=True)
@@ -128,7 +126,7 @@ class Stage(Config):
 
     def check(self) -> None:
         self.require(bool(self.only), "only: at least one word is needed")
-        self.require(self.epochs >= 1, f"epochs is {self.epochs}, but must be at least 1")
+        self.at_least(1, "epochs")
 
 
 @dataclass(frozen=True)
@@ -140,4 +138,4 @@ class Prune(Config):
     above: float = 100.0
 
     def check(self) -> None:
-        self.require(self.epoch >= 1, f"epoch is {self.epoch}, but must be at least 1")
+        self.at_least(1, "epoch")

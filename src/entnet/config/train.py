@@ -140,39 +140,24 @@ class TrainConfig(Config):
     """Where plain PyTorch trains: "cpu", "cuda", "mps", … The compiled engine is for "cpu"."""
 
     def check(self) -> None:
-        for name in (
-            "epochs",
-            "batch_size",
-            "halve_every",
-            "lr_patience",
-            "threads",
-        ):
-            value = getattr(self, name)
-            self.require(value >= 1, f"{name} is {value}, but must be at least 1")
+        self.at_least(1, "epochs", "batch_size", "halve_every", "lr_patience", "threads")
         self.require(
             self.learning_rate > 0, f"learning_rate is {self.learning_rate}, but must be above 0"
         )
-        for name in ("max_grad_norm", "max_grad_value", "weight_decay", "accumulator"):
-            value = getattr(self, name)
-            self.require(value >= 0, f"{name} is {value}, but must not be negative")
+        self.at_least(0, "max_grad_norm", "max_grad_value", "weight_decay", "accumulator")
         self._check_optimizer()
         self.require(
             0 <= self.weight_average < 1,
             f"weight_average is {self.weight_average}, but must be in [0, 1)",
         )
-        self.require(
-            self.gate_penalty >= 0, f"gate_penalty is {self.gate_penalty}, but must not be negative"
-        )
+        self.at_least(0, "gate_penalty")
         self.require(0 < self.decay <= 1, f"decay is {self.decay}, but must be in (0, 1]")
         self.require(
             0 <= self.slot_supervision <= 1,
             "slot_supervision is a fraction of the questions, in [0, 1]",
         )
         self.require(0 <= self.validation < 1, "validation is a share of the questions, in [0, 1)")
-        self.require(
-            self.hold_epochs is None or self.hold_epochs >= 1,
-            f"hold_epochs is {self.hold_epochs}, but must be at least 1",
-        )
+        self.at_least(1, "hold_epochs")
 
     def _check_optimizer(self) -> None:
         self.require(

@@ -62,9 +62,7 @@ class GridWorld(Config):
     """Most fields in one move; as far as the grid goes when not given."""
 
     def check(self) -> None:
-        for name in ("width", "height", "agents"):
-            value = getattr(self, name)
-            self.require(value >= 1, f"{name} is {value}, but must be at least 1")
+        self.at_least(1, "width", "height", "agents")
         self.require(
             0 <= self.turn_chance <= 1, f"turn_chance is {self.turn_chance}, but must be in [0, 1]"
         )

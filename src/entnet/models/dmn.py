@@ -53,11 +53,9 @@ class DMNConfig(ModelConfig):
 
     def check(self) -> None:
         super().check()
-        for name in ("width", "passes"):
-            value = getattr(self, name)
-            self.require(value >= 1, f"{name} is {value}, but must be at least 1")
+        self.at_least(1, "width", "passes")
         self.require(0 <= self.dropout < 1, f"dropout is {self.dropout}, but must be in [0, 1)")
-        self.require(self.l2 >= 0, f"l2 is {self.l2}, but must not be negative")
+        self.at_least(0, "l2")
 
 
 class Pass(nn.Module):

@@ -70,15 +70,13 @@ class DNTMConfig(ModelConfig):
 
     def check(self) -> None:
         super().check()
-        for name in ("units", "slots", "content", "address", "word_units"):
-            value = getattr(self, name)
-            self.require(value >= 1, f"{name} is {value}, but must be at least 1")
+        self.at_least(1, "units", "slots", "content", "address", "word_units")
         for name in ("words_loss", "words_loss_end"):
             value = getattr(self, name)
             self.require(0 <= value < 1, f"{name} is {value}, but must be in [0, 1)")
-        for name in ("consistency", "address_l1", "norm_sum", "words_loss_hold", "words_loss_fall"):
-            value = getattr(self, name)
-            self.require(value >= 0, f"{name} is {value}, but must not be negative")
+        self.at_least(
+            0, "consistency", "address_l1", "norm_sum", "words_loss_hold", "words_loss_fall"
+        )
 
 
 class Reading(NamedTuple):

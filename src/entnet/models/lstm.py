@@ -37,12 +37,8 @@ class LSTMConfig(ModelConfig):
 
     def check(self) -> None:
         super().check()
-        for name in ("units", "width"):
-            value = getattr(self, name)
-            self.require(value >= 1, f"{name} is {value}, but must be at least 1")
-        self.require(
-            self.weight_scale >= 0, f"weight_scale is {self.weight_scale}, but must not be negative"
-        )
+        self.at_least(1, "units", "width")
+        self.at_least(0, "weight_scale")
 
 
 @register

@@ -64,12 +64,8 @@ class MachineConfig(ModelConfig):
 
     def check(self) -> None:
         super().check()
-        for name in ("units", "slots", "width", "heads"):
-            value = getattr(self, name)
-            self.require(value >= 1, f"{name} is {value}, but must be at least 1")
-        for name in ("blank_steps", "backward_units", "weight_scale"):
-            value = getattr(self, name)
-            self.require(value >= 0, f"{name} is {value}, but must not be negative")
+        self.at_least(1, "units", "slots", "width", "heads")
+        self.at_least(0, "blank_steps", "backward_units", "weight_scale")
         self.require(
             self.embedding is None or self.embedding >= 1,
             f"embedding is {self.embedding}, but must be at least 1, or none",

@@ -66,9 +66,7 @@ class MemN2NConfig(ModelConfig):
 
     def check(self) -> None:
         super().check()
-        for name in ("width", "hops"):
-            value = getattr(self, name)
-            self.require(value >= 1, f"{name} is {value}, but must be at least 1")
+        self.at_least(1, "width", "hops")
         self.require(
             self.times is None or self.times >= 1,
             f"times is {self.times}, but must be at least 1, or none",
@@ -82,12 +80,8 @@ class MemN2NConfig(ModelConfig):
             f"empty_slots is {self.empty_slots}, but must be at least memory_limit, "
             f"which is {self.memory_limit}",
         )
-        self.require(
-            self.linear_start >= 0, f"linear_start is {self.linear_start}, but must not be negative"
-        )
-        self.require(
-            self.weight_scale >= 0, f"weight_scale is {self.weight_scale}, but must not be negative"
-        )
+        self.at_least(0, "linear_start")
+        self.at_least(0, "weight_scale")
 
 
 def position_weights(length: int, width: int) -> Tensor:

@@ -52,9 +52,7 @@ class QRNConfig(ModelConfig):
 
     def check(self) -> None:
         super().check()
-        for name in ("width", "layers"):
-            value = getattr(self, name)
-            self.require(value >= 1, f"{name} is {value}, but must be at least 1")
+        self.at_least(1, "width", "layers")
 
 
 LEAST = -20.0

@@ -54,7 +54,8 @@ class ServeSettings(Config):
         return tuple(self.api_key.split(",")) if self.api_key is not None else ()
 
     def check(self) -> None:
-        for name in (
+        self.at_least(
+            1,
             "max_sessions",
             "max_sessions_per_client",
             "max_sentences",
@@ -64,9 +65,7 @@ class ServeSettings(Config):
             "max_trace_words",
             "max_connections",
             "max_models",
-        ):
-            value = getattr(self, name)
-            self.require(value >= 1, f"{name} is {value}, but must be at least 1")
+        )
         self.require(self.max_body_bytes >= 1000, "max_body_bytes must be at least 1000")
         for name in ("session_seconds", "request_seconds", "idle_seconds"):
             self.require(getattr(self, name) > 0, f"{name} must be above 0")

@@ -52,9 +52,7 @@ class GridOptions(Config):
     """Stories of each length to test on; each asks for all agents."""
 
     def check(self) -> None:
-        for name in ("length", "updates_per_epoch", "test_stories"):
-            value = getattr(self, name)
-            self.require(value >= 1, f"{name} is {value}, but must be at least 1")
+        self.at_least(1, "length", "updates_per_epoch", "test_stories")
 
 
 class GridSource:

@@ -37,9 +37,7 @@ class LanguageOptions(Config):
     """Epochs per pass over the text, so that an interrupted run loses little."""
 
     def check(self) -> None:
-        for name in ("streams", "steps", "sample", "parts"):
-            value = getattr(self, name)
-            self.require(value >= 1, f"{name} is {value}, but must be at least 1")
+        self.at_least(1, "streams", "steps", "sample", "parts")
 
 
 @dataclass(frozen=True)

@@ -42,9 +42,7 @@ class PassageOptions(QuestionOptions):
 
     def check(self) -> None:
         super().check()
-        self.require(
-            self.neighbours >= 1, f"neighbours is {self.neighbours}, but must be at least 1"
-        )
+        self.at_least(1, "neighbours")
 
     def order(self, count: int, seed: int, epoch: int) -> NDArray[np.int64]:
         """Neighbours stay together; where they stand is shuffled."""

@@ -54,9 +54,7 @@ class ProparaOptions(Config):
     """Whether the test paragraphs are scored at the end; trials leave them alone."""
 
     def check(self) -> None:
-        for name in ("least_count", "generated", "generated_epochs"):
-            value = getattr(self, name)
-            self.require(value >= 0, f"{name} is {value}, but must not be negative")
+        self.at_least(0, "least_count", "generated", "generated_epochs")
         self.require(
             bool(self.generated) == bool(self.generated_epochs),
             "generated and generated_epochs go together",

@@ -38,7 +38,7 @@ class QuestionOptions(Config):
     def check(self) -> None:
         self.require(0 <= self.disguise <= 1, "disguise is a share, in [0, 1]")
         self.require(self.fresh > 0 or self.disguise == 0, "disguise needs fresh rows")
-        self.require(self.questions >= 0, "questions must not be negative")
+        self.at_least(0, "questions")
 
     def order(self, count: int, seed: int, epoch: int) -> NDArray[np.int64]:
         """Which of so many questions an epoch reads, one after the other."""

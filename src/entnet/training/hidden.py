@@ -47,7 +47,7 @@ class HidingOptions(Config):
     """Book sentences that are looked through for them, others every epoch."""
 
     def check(self) -> None:
-        self.require(self.words >= 0, "words must not be negative")
+        self.at_least(0, "words")
         self.require(
             0 <= self.hard_share + self.even_share <= 1,
             "hard_share and even_share are shares of the sentences, in [0, 1] together",

@@ -49,9 +49,7 @@ class ProcessConfig(ModelConfig):
 
     def check(self) -> None:
         super().check()
-        for name in ("width", "embedding_width"):
-            value = getattr(self, name)
-            self.require(value >= 1, f"{name} is {value}, but must be at least 1")
+        self.at_least(1, "width", "embedding_width")
         for name in ("dropout", "word_dropout"):
             value = getattr(self, name)
             self.require(0 <= value < 1, f"{name} is {value}, but must be in [0, 1)")

@@ -51,9 +51,7 @@ class EpiReaderConfig(AttentionSumConfig):
 
     def check(self) -> None:
         super().check()
-        for name in ("proposals", "filters", "sentence_units"):
-            value = getattr(self, name)
-            self.require(value >= 1, f"{name} is {value}, but must be at least 1")
+        self.at_least(1, "proposals", "filters", "sentence_units")
         self.require(
             self.window >= 1 and self.window % 2 == 1,
             f"window is {self.window}, but must be odd",

@@ -51,7 +51,7 @@ class GatedAttentionConfig(PointerConfig):
 
     def check(self) -> None:
         super().check()
-        self.require(self.layers >= 1, f"layers is {self.layers}, but must be at least 1")
+        self.at_least(1, "layers")
 
 
 @register

@@ -50,7 +50,7 @@ class WindowMemoryConfig(ModelConfig):
 
     def check(self) -> None:
         super().check()
-        self.require(self.width >= 1, f"width is {self.width}, but must be at least 1")
+        self.at_least(1, "width")
         self.require(0 <= self.dropout < 1, f"dropout is {self.dropout}, but must be in [0, 1)")
         self.require(
             self.window % 2 == 1 and self.window <= self.sentence_length,

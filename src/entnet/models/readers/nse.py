@@ -47,7 +47,7 @@ class NSEConfig(PointerConfig):
 
     def check(self) -> None:
         super().check()
-        self.require(self.steps >= 1, f"steps is {self.steps}, but must be at least 1")
+        self.at_least(1, "steps")
 
 
 class BiLSTM(nn.Module):

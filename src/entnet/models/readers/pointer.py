@@ -52,11 +52,9 @@ class PointerConfig(ModelConfig):
 
     def check(self) -> None:
         super().check()
-        for name in ("width", "units"):
-            value = getattr(self, name)
-            self.require(value >= 1, f"{name} is {value}, but must be at least 1")
+        self.at_least(1, "width", "units")
         self.require(0 <= self.dropout < 1, f"dropout is {self.dropout}, but must be in [0, 1)")
-        self.require(self.embedding_scale >= 0, "embedding_scale must not be negative")
+        self.at_least(0, "embedding_scale")
 
 
 class Documents(NamedTuple):

@@ -68,9 +68,7 @@ class RecurrentConfig(EntNetConfig):
     def check(self) -> None:
         super().check()
         self.require(self.width % 2 == 0, f"width is {self.width}, but must be even")
-        for name in ("furthest", "most"):
-            value = getattr(self, name)
-            self.require(value >= 1, f"{name} is {value}, but must be at least 1")
+        self.at_least(1, "furthest", "most")
         self.require(self.keys == "story", "the keys are the candidates that come with a story")
 
 
