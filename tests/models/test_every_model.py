@@ -30,7 +30,7 @@ from entnet.models.registry import kinds, load_model_file, model_class
 from entnet.training.engine import TorchEngine, choose_engine
 from entnet.training.evaluate import score
 from entnet.training.loop import Run, RunData
-from entnet.training.trainer import Callback
+from interrupted import interrupt
 from small_networks import make_stories
 
 TINY: dict[str, dict[str, Any]] = {
@@ -246,22 +246,6 @@ def test_scores_and_weights_are_left_alone_by_evaluation(kind: str) -> None:
         assert torch.equal(value, before[name]), name
 
 
-class KilledInEpoch(Callback):
-    """Ends a run in the middle of an epoch, as a kill would."""
-
-    def __init__(self, number: int) -> None:
-        self.begun, self.number = 0, number
-
-    def begin(self, epochs: int, done: int) -> None:
-        self.begun = done + 1
-
-    def batch(self, share: float) -> None:
-        if self.begun == self.number:
-            raise KeyboardInterrupt
-        if share == 1:
-            self.begun += 1
-
-
 @every_kind
 def test_a_killed_run_ends_with_the_same_weights(kind: str, tmp_path: Path) -> None:
     corpus = corpus_for(build(kind))
@@ -272,8 +256,7 @@ def test_a_killed_run_ends_with_the_same_weights(kind: str, tmp_path: Path) -> N
         return Run(tmp_path / name, lambda: build(kind), data, config, checkpoint_seconds=0)
 
     whole = run("whole").train()
-    with pytest.raises(KeyboardInterrupt):
-        run("killed").train(KilledInEpoch(3))
+    interrupt(run("killed"), 3)
     again = run("killed").train()
     weights = [
         (tmp_path / n / "last" / "model.safetensors").read_bytes() for n in ("whole", "killed")

@@ -7,7 +7,6 @@ import random
 from pathlib import Path
 from typing import Any
 
-import pytest
 import torch
 
 from entnet.config import TrainConfig
@@ -15,6 +14,7 @@ from entnet.data.cbt.format import BLANK, CbtQuestion
 from entnet.models.baselines.lstm_language import LanguageConfig, LanguageModel, LanguageScorer
 from entnet.tasks.language import LanguageOptions, language_trainer
 from entnet.training.trainer import Trainer
+from interrupted import interrupt
 
 
 def rhymes(count: int) -> list[list[str]]:
@@ -59,16 +59,7 @@ def test_an_interrupted_model_ends_as_one_that_was_not(tmp_path: Path) -> None:
     whole = make(tmp_path / "whole", 100, 8, 3, epochs=6)
     whole.train()
     parts = make(tmp_path / "parts", 100, 8, 3, epochs=6)
-    epoch = parts._epoch
-
-    def interrupted(number: int, *rest: Any) -> Any:
-        if number == 5:
-            raise KeyboardInterrupt
-        return epoch(number, *rest)
-
-    parts._epoch = interrupted  # type: ignore[method-assign]
-    with pytest.raises(KeyboardInterrupt):
-        parts.train()
+    interrupt(parts, 5)
     again = make(tmp_path / "parts", 100, 8, 3, epochs=6)
     again.train()
     ours, theirs = again.model.state_dict(), whole.model.state_dict()

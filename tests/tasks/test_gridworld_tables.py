@@ -31,6 +31,7 @@ from entnet.report.gridworld import (
 from entnet.tasks.gridworld import GridOptions, GridTask, grid_trainer
 from entnet.training.engine import TorchEngine
 from entnet.training.trainer import Trainer
+from interrupted import interrupt
 
 SMALL = GridWorld(width=3, height=3, agents=1)
 TRAINING: dict[str, Any] = {
@@ -79,16 +80,7 @@ def test_an_interrupted_run_ends_as_one_that_was_not(tmp_path: Path) -> None:
     whole = small_run(tmp_path / "whole")
     whole.train()
     parts = small_run(tmp_path / "parts")
-    epoch = parts._epoch
-
-    def interrupted(number: int, *rest: Any) -> Any:
-        if number == 3:
-            raise KeyboardInterrupt
-        return epoch(number, *rest)
-
-    parts._epoch = interrupted  # type: ignore[method-assign]
-    with pytest.raises(KeyboardInterrupt):
-        parts.train()
+    interrupt(parts, 3)
     again = small_run(tmp_path / "parts")
     again.train()
     for name, mean in whole.average.items():

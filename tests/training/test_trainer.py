@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
 import torch
 
 from entnet import Corpus, EntNet, EntNetConfig, Story, TrainConfig, Vocab
@@ -14,6 +13,7 @@ from entnet.training.engine import Engine, TorchEngine
 from entnet.training.loop import Run
 from entnet.training.setup import prepare
 from entnet.training.trainer import Epoch, Trainer, TrainingScore, ValidationScore
+from interrupted import interrupt
 
 
 class OneBatch:
@@ -83,16 +83,7 @@ def test_the_tasks_memory_is_kept_over_an_interruption(
     whole = make(tmp_path / "whole", stories)
     whole.train()
     parts = make(tmp_path / "parts", stories)
-    epoch = parts._epoch
-
-    def interrupted(number: int, *rest: Any) -> Any:
-        if number == 3:
-            raise KeyboardInterrupt
-        return epoch(number, *rest)
-
-    parts._epoch = interrupted  # type: ignore[method-assign]
-    with pytest.raises(KeyboardInterrupt):
-        parts.train()
+    interrupt(parts, 3)
     again = make(tmp_path / "parts", stories)
     again.train()
     assert again.source.asked == [3, 4]  # type: ignore[attr-defined]

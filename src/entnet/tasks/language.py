@@ -16,7 +16,7 @@ from entnet.config import Config, TrainConfig
 from entnet.models.baselines.kneser_ney import END
 from entnet.models.baselines.lstm_language import LanguageConfig, LanguageModel, State
 from entnet.text import Vocab
-from entnet.training.engine import BatchResult
+from entnet.training.engine import BatchResult, load_optimiser_state, optimiser_state
 from entnet.training.schedule import ScheduledTask
 from entnet.training.trainer import Epoch, Trainer, TrainingScore, ValidationScore
 
@@ -127,11 +127,7 @@ class LanguageEngine:
         return BatchResult(loss.item() * len(following), errors, len(following))
 
     def state(self) -> dict[str, Tensor]:
-        held = {
-            f"{number}.{name}": value
-            for number, values in self.optimizer.state_dict()["state"].items()
-            for name, value in values.items()
-        }
+        held = optimiser_state(self.optimizer)
         if self.carried is not None:
             held |= {"hidden": self.carried[0], "cell": self.carried[1]}
         return held
@@ -140,11 +136,7 @@ class LanguageEngine:
         state = dict(state)
         if "hidden" in state:
             self.carried = (state.pop("hidden"), state.pop("cell"))
-        slots: dict[int, dict[str, Tensor]] = {}
-        for key, value in state.items():
-            number, _, name = key.partition(".")
-            slots.setdefault(int(number), {})[name] = value
-        self.optimizer.load_state_dict({**self.optimizer.state_dict(), "state": slots})
+        load_optimiser_state(self.optimizer, state)
 
 
 class LanguageTask(ScheduledTask):

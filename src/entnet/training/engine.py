@@ -97,20 +97,10 @@ class TorchEngine:
         return plain_pytorch() if self.config.engine == "reference" else nullcontext()
 
     def state(self) -> dict[str, Tensor]:
-        return {
-            f"{i}.{name}": value.clone() if isinstance(value, Tensor) else torch.tensor(value)
-            for i, slots in self.optimiser.state_dict()["state"].items()
-            for name, value in slots.items()
-            if value is not None
-        }
+        return optimiser_state(self.optimiser)
 
     def load_state(self, state: dict[str, Tensor]) -> None:
-        slots: dict[int, dict[str, Tensor]] = {}
-        for key, value in state.items():
-            index, _, name = key.partition(".")
-            slots.setdefault(int(index), {})[name] = value
-        groups = self.optimiser.state_dict()["param_groups"]
-        self.optimiser.load_state_dict({"state": slots, "param_groups": groups})
+        load_optimiser_state(self.optimiser, state)
 
 
 def device_of(config: TrainConfig) -> torch.device:
@@ -152,6 +142,26 @@ def build_optimiser(
             **common,
         )
     return torch.optim.SGD(parameters, momentum=config.momentum, **common)
+
+
+def optimiser_state(optimiser: torch.optim.Optimizer) -> dict[str, Tensor]:
+    """What one of torch's optimisers carries from step to step, as named tensors."""
+    return {
+        f"{i}.{name}": value.clone() if isinstance(value, Tensor) else torch.tensor(value)
+        for i, slots in optimiser.state_dict()["state"].items()
+        for name, value in slots.items()
+        if value is not None
+    }
+
+
+def load_optimiser_state(optimiser: torch.optim.Optimizer, state: dict[str, Tensor]) -> None:
+    """Take up what ``optimiser_state`` gave."""
+    slots: dict[int, dict[str, Tensor]] = {}
+    for key, value in state.items():
+        index, _, name = key.partition(".")
+        slots.setdefault(int(index), {})[name] = value
+    groups = optimiser.state_dict()["param_groups"]
+    optimiser.load_state_dict({"state": slots, "param_groups": groups})
 
 
 def clip_gradients(parameters: Sequence[nn.Parameter], config: TrainConfig) -> None:
