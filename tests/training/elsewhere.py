@@ -27,6 +27,10 @@ class Elsewhere(torch.Tensor):
         made.numbers = real
         return made
 
+    def tolist(self) -> Any:
+        """Plain numbers, as a GPU's tensors give them; torch refuses it for made-up ones."""
+        return self.numbers.tolist()
+
     @classmethod
     def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         return compute(func, args, kwargs or {})

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 import torch
 from elsewhere import Elsewhere, elsewhere
 
-from entnet import Corpus, EntNet, EntNetConfig, EntNetError, Story, TrainConfig, Vocab
+from entnet import Corpus, EntNet, EntNetConfig, EntNetError, Story, Tracker, TrainConfig, Vocab
 from entnet.data.story import story_words
+from entnet.export.weights import plain_network
 from entnet.training.engine import TorchEngine, choose_engine
 
 
@@ -63,3 +66,38 @@ def test_devices_that_are_not_there_are_named(stories: list[Story]) -> None:
         choose_engine(model, TrainConfig(device="toaster"))
     with pytest.raises(EntNetError, match="on the cpu"):
         choose_engine(model, TrainConfig(device="cuda", engine="native"))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"encoder": "bow", "hops": 2}, {"gate": "stretched"}, {"keys": "tied"}, {"keys": "named"}],
+    ids=str,
+)
+def test_reading_and_asking_is_the_same_elsewhere(
+    stories: list[Story], options: dict[str, object]
+) -> None:
+    if "keys" in options:
+        options = {**options, "key_words": ("mary", "john", "to"), "gate_bias": False}
+    model, _ = built(stories, **options)
+    sentences, asked = stories[0].sentences, stories[0].questions[0].text
+    here = Tracker(model)
+    ours, answer, slots = here.read_sentences(sentences), here.ask(asked), here.slots()
+    arrays, snapshot = plain_network(model)["arrays"], here.snapshot()
+    with elsewhere() as device:
+        there = Tracker(copy.deepcopy(model).to(device))
+        assert isinstance(there.state.memory, Elsewhere)
+        for one, other in zip(ours, there.read_sentences(sentences), strict=True):
+            np.testing.assert_allclose(other.gates, one.gates, rtol=1e-4)
+            np.testing.assert_allclose(other.movement, one.movement, rtol=1e-4, atol=1e-6)
+        assert there.ask(asked).probability == pytest.approx(answer.probability, rel=1e-4)
+        np.testing.assert_allclose(there.ask(asked).attention, answer.attention, rtol=1e-4)
+        assert [slot.key for slot in there.slots()] == [slot.key for slot in slots]
+        assert plain_network(there.model)["arrays"] == arrays
+    away = there.snapshot()
+    with elsewhere():
+        there.reset()
+        there.restore(snapshot)
+        assert isinstance(there.state.memory, Elsewhere)
+        assert there.ask(asked).probability == pytest.approx(answer.probability, rel=1e-4)
+    here.restore(away)
+    assert here.ask(asked).probability == pytest.approx(answer.probability, rel=1e-4)

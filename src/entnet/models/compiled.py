@@ -102,12 +102,13 @@ def stream_of(model: EntNet, memory: Tensor, words: Tensor) -> Stream | None:
 
 def stream_for(model: StoryModel) -> Stream | None:
     """The same for whoever knows that memory and words fit: only the network is looked at."""
+    embedding = model._parameters.get("embedding")
+    if embedding is None or not can_run(embedding):
+        return None
     known = _known_of(model)
     if known.own_code is not None:
         return None
     network = cast("EntNet", model)  # or else the reason would be that it is none
-    if not can_run(network.embedding):
-        return None
     weights = known.weights()
     if weights is None:
         return None

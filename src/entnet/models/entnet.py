@@ -206,12 +206,17 @@ class EntNet(StoryModel):
         ]
         if not new:
             return state
-        keys = self.embedding.detach()[new].unsqueeze(0)
+        keys = self.keys_of(new)
         return MemoryState(
             torch.cat([state.memory, keys], 1),
             torch.cat([state.keys, keys], 1),
             (*state.named, *new),
         )
+
+    def keys_of(self, words: Sequence[int]) -> Tensor:
+        """Keys of slots that stand for words: (1, m, d)"""
+        numbers = torch.tensor([words], dtype=torch.int64).to(self.embedding.device)
+        return nn.functional.embedding(numbers, self.embedding.detach())
 
     def read(self, state: MemoryState, question_words: Tensor) -> Reading:
         """Answer a question, words (S, L), from each memory."""

@@ -28,14 +28,14 @@ def with_slots(model: StoryModel) -> EntNet:
     return model
 
 
-@torch.inference_mode()
+@torch.no_grad()
 def nearest_words(model: StoryModel, state: MemoryState, count: int) -> list[list[list[NearWord]]]:
     """For every memory (S) and slot (m): the ``count`` words nearest to what the slot says."""
     similarities = with_slots(model).slot_words(state)
     return [_top_words(model, similarity, count) for similarity in similarities]
 
 
-@torch.inference_mode()
+@torch.no_grad()
 def followed_words(model: StoryModel, state: MemoryState, count: int) -> list[list[NearWord]]:
     """For every slot: the words whose embeddings are nearest to its key, by cosine similarity."""
     keys = state.keys[0] if state.keys.dim() == 3 else state.keys

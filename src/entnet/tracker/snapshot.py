@@ -50,7 +50,7 @@ def to_bytes(model: StoryModel, kept: Kept) -> bytes:
         "names": json.dumps(dict(kept.members)),
         "named": json.dumps(kept.named),
     }
-    return save({"memory": kept.memory.contiguous()}, about)
+    return save({"memory": kept.memory.cpu().contiguous()}, about)
 
 
 def from_bytes(model: StoryModel, key_words: Sequence[str], snapshot: bytes) -> Kept:

@@ -144,8 +144,8 @@ class Tracker:
             memory, opened, moved = stream.step_numbers(state.memory, state.keys, words)
             self.state = MemoryState(memory, state.keys, state.named)
             return tuple(opened), tuple(moved)
-        with torch.inference_mode():
-            self.state, gates = self.model.step(state, torch.tensor([words]))
+        with torch.no_grad():
+            self.state, gates = self.model.step(state, self._there(words))
         if not self.model.slot_count:
             return (), ()
         by = torch.linalg.vector_norm(self.state.memory - state.memory, dim=-1)
@@ -181,9 +181,13 @@ class Tracker:
         stream = stream_for(self.model)
         if stream is not None:
             return stream.read_numbers(self.state.memory, words)
-        with torch.inference_mode():
-            reading = self.model.read(self.state, torch.tensor([words]))
+        with torch.no_grad():
+            reading = self.model.read(self.state, self._there(words))
         return reading.scores[0], reading.attention[0].tolist()
+
+    def _there(self, words: list[int]) -> Tensor:
+        """Words of one sentence, (1, L), on the device of the memory."""
+        return torch.tensor([words]).to(self.state.memory.device)
 
     def _why_unknown(self, question: Sequence[str]) -> str | None:
         """Why a question cannot be answered, as far as the words tell."""
@@ -228,7 +232,7 @@ class Tracker:
 
     def reset(self) -> None:
         """Forget everything that was read: slots go back to their keys."""
-        with torch.inference_mode():
+        with torch.no_grad():
             self.state = self.model.initial_state(self._story_keys)
         self.names = Names(self.manner.places) if self.manner.places else None
         self.sentences_read = 0
@@ -261,10 +265,10 @@ class Tracker:
             raise SnapshotError("a snapshot whose names stand for no names of the network")
         keys = self.state.keys
         if self._names_slots:
-            embedding = with_slots(self.model).embedding.detach()
-            keys = embedding[list(kept.named)].unsqueeze(0)
+            keys = with_slots(self.model).keys_of(kept.named)
         snapshots.check_memory(self.model, kept.memory, self.state, keys)
-        self.state = MemoryState(kept.memory.unsqueeze(0), keys, kept.named)
+        memory = kept.memory.unsqueeze(0).to(self.state.memory.device)
+        self.state = MemoryState(memory, keys, kept.named)
         if places is not None:
             self.names = Names(places, kept.members)
         self.sentences_read = kept.sentences_read
