@@ -8,13 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from typer.testing import CliRunner
 
+from entnet.cli import app
 from entnet.config import EntNetConfig, TrainConfig
 from entnet.data.gridworld import Asking, GridWorld, grid_stream
 from entnet.errors import EntNetError
 from entnet.inspection.gridworld import (
     follow,
-    main,
     probe_markdown,
     probe_slots,
     slot_states,
@@ -96,13 +97,16 @@ def test_the_animation_has_a_frame_for_every_sentence(trained: EntNet, tmp_path:
         assert getattr(animation, "n_frames", 1) == 4
 
 
-def test_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_from_the_command_line(tmp_path: Path) -> None:
     build(GridWorld(), width=4, slots=2).save_pretrained(tmp_path / "net")
-    main(
-        [str(tmp_path / "net"), "--probe", "--length", "5", "--out", str(tmp_path / "a" / "w.html")]
+    picture = tmp_path / "a" / "walk.html"
+    shown = CliRunner().invoke(
+        app, ["inspect", str(tmp_path / "net"), "--probe", "--grid", str(picture)]
     )
-    assert "| slot | agent1 | agent2 |" in capsys.readouterr().out
-    assert (tmp_path / "a" / "w.html").read_text().count("<svg") == 5
+    assert shown.exit_code == 0, shown.exception
+    assert "| slot | agent1 | agent2 |" in shown.output
+    assert picture.read_text().count("<svg") == 20
     build(WORLD).save_pretrained(tmp_path / "other")
+    refused = CliRunner().invoke(app, ["inspect", str(tmp_path / "other"), "--probe"])
     with pytest.raises(EntNetError, match="not an EntNet trained on the 10 × 10 grid"):
-        main([str(tmp_path / "other"), "--probe"])
+        raise refused.exception or AssertionError("it was not refused")

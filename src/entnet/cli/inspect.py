@@ -11,8 +11,10 @@ import typer
 from entnet.cli.common import JsonOption, ModelFileOption, console, print_json, warn
 from entnet.cli.propara import inspect_propara
 from entnet.cli.storyfile import load_story
+from entnet.data.gridworld import GridWorld
 from entnet.data.reading import read_stories
 from entnet.data.story import Question, Story
+from entnet.inspection.gridworld import draw_walk, probe_markdown, probe_slots, require_grid
 from entnet.inspection.page import save_page
 from entnet.inspection.places import PlaceScore, measure_places, true_places
 from entnet.inspection.plots import save_plot
@@ -65,6 +67,14 @@ def inspect(
         Path | None,
         typer.Option("--results", help="With --places: keep the counts here for `entnet report`."),
     ] = None,
+    grid: Annotated[
+        Path | None,
+        typer.Option("--grid", help="Networks of the grid world: draw a walk, .html or .gif."),
+    ] = None,
+    probe: Annotated[
+        bool,
+        typer.Option("--probe", help="Networks of the grid world: what a linear probe finds."),
+    ] = False,
     participant: Annotated[
         list[str] | None,
         typer.Option(
@@ -88,6 +98,9 @@ def inspect(
         inspect_propara(reader, file, number, participant or [], plot, html, as_json)
         return
     network = load_entity_network(model)
+    if grid is not None or probe:
+        _inspect_grid(network, model, grid, probe)
+        return
     if places is not None:
         score = measure_places(network, read_stories(places)[:stories])
         if results is not None:
@@ -119,6 +132,16 @@ def inspect(
         console.print(trace_tables(trace))
         for written in filter(None, (plot, html)):
             console.print(f"[dim]written:[/] {written}")
+
+
+def _inspect_grid(network: EntNet, model: str, out: Path | None, probe: bool) -> None:
+    world = GridWorld()
+    require_grid(network, world, model)
+    if probe:
+        console.print(probe_markdown(probe_slots(network, world)), end="")
+    if out is not None:
+        draw_walk(network, world, out)
+        console.print(f"[dim]written:[/] {out}")
 
 
 def _keep_places(network: EntNet, model: str, score: PlaceScore, results: Path) -> None:

@@ -1,14 +1,12 @@
 """Seeing the grid in the memory: a linear probe of the slots, and pictures step by step.
 
-python -m entnet.inspection.gridworld MODEL --out walk.html        (or .gif, which needs matplotlib)
-python -m entnet.inspection.gridworld MODEL --probe
+entnet inspect MODEL --grid walk.html        (or .gif, which needs matplotlib)
+entnet inspect MODEL --probe
 """
 
 from __future__ import annotations
 
-import argparse
 import html
-from collections.abc import Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -21,7 +19,6 @@ from torch import Tensor
 from entnet.data.gridworld import DIRECTIONS, GridStories, GridWorld
 from entnet.errors import EntNetError
 from entnet.models.entnet import EntNet
-from entnet.tracker import load_entity_network
 
 Floats = NDArray[np.float64]
 COLOURS = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#8c564b", "#e377c2")
@@ -277,30 +274,17 @@ def probe_markdown(probe: Probe) -> str:
     return "\n".join(rows) + "\n"
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Probe a trained network, or draw it reading a fresh story."""
-    parser = argparse.ArgumentParser(description="See the grid in a network's memory.")
-    parser.add_argument("model", help="directory of a trained EntNet")
-    parser.add_argument("--out", type=Path, help="picture to write, .html or .gif")
-    parser.add_argument("--probe", action="store_true", help="print the linear probe of the slots")
-    parser.add_argument("--length", type=int, default=20)
-    parser.add_argument("--seed", type=int, default=1)
-    given = parser.parse_args(arguments)
-    world = GridWorld()
-    model = load_entity_network(given.model)
+def require_grid(model: EntNet, world: GridWorld, name: str) -> None:
+    """An error unless the network was trained on this grid."""
     if model.vocab != world.vocab:
-        raise EntNetError(f"{given.model}: not an EntNet trained on the 10 × 10 grid of two agents")
-    if given.probe:
-        print(probe_markdown(probe_slots(model, world, given.length, seed=given.seed)), end="")
-    if given.out is not None:
-        stories = world.simulate(np.random.default_rng(given.seed), 1, given.length)
-        walk = follow(model, world, stories)
-        if given.out.suffix == ".gif":
-            write_gif(walk, given.out)
-        else:
-            given.out.parent.mkdir(parents=True, exist_ok=True)
-            given.out.write_text(walk_html(walk), encoding="utf-8")
+        raise EntNetError(f"{name}: not an EntNet trained on the 10 × 10 grid of two agents")
 
 
-if __name__ == "__main__":
-    main()
+def draw_walk(model: EntNet, world: GridWorld, path: Path, length: int = 20, seed: int = 1) -> None:
+    """A picture of the network reading a fresh story: .gif, or else a page."""
+    walk = follow(model, world, world.simulate(np.random.default_rng(seed), 1, length))
+    if path.suffix == ".gif":
+        write_gif(walk, path)
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(walk_html(walk), encoding="utf-8")
