@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import itertools
 import json
 import re
 import signal
@@ -270,6 +271,20 @@ def test_every_verb_explains_itself() -> None:
     for verb in (*verbs, "settings", "reproduce", "report"):
         assert verb in help_of()
         assert len(help_of(verb)) > 100
+
+
+def test_help_fills_the_width_of_the_terminal() -> None:
+    """A paragraph's lines are as long as they can be, whatever their length in the code."""
+    from typer.testing import CliRunner
+
+    from entnet.cli import app
+
+    for verb in (["train"], ["generate", "babi"]):
+        shown = CliRunner().invoke(app, [*verb, "--help"], env={"COLUMNS": "60"}).output
+        about = [line.strip() for line in shown.partition("╭")[0].splitlines()[3:]]
+        for line, following in itertools.pairwise(about):
+            if line and following:
+                assert len(line) + 1 + len(following.split()[0]) > 58, line
 
 
 def test_environment_names_the_data_directory(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from inspect import getdoc
 from typing import Annotated
 
 import typer
@@ -59,6 +60,19 @@ for verb in (
     generate,
 ):
     verb.register(app)
+
+
+def _join_lines(verbs: typer.Typer) -> None:
+    """Help is wrapped for the terminal's width, so lines in the code must not end in it too."""
+    for command in verbs.registered_commands:
+        text = getdoc(command.callback) or ""
+        command.help = "\n\n".join(" ".join(part.split()) for part in text.split("\n\n"))
+    for group in verbs.registered_groups:
+        if group.typer_instance is not None:
+            _join_lines(group.typer_instance)
+
+
+_join_lines(app)
 
 
 def _version(wanted: bool) -> None:
