@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import configparser
 import dataclasses
 import re
 import subprocess
@@ -75,3 +76,14 @@ def test_version_is_stated_once_and_the_same() -> None:
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     assert f"version: {version}" in (ROOT / "CITATION.cff").read_text()
     assert f"## {version}" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_every_part_of_the_package_has_its_layer() -> None:
+    """A part that no layer names could import anything, and `lint-imports` would not look."""
+    rules = configparser.ConfigParser()
+    rules.read(ROOT / ".importlinter")
+    layers = rules["importlinter:contract:layers"]["layers"]
+    named = set(re.findall(r"entnet\.(\w+)", layers))
+    parts = {path.stem for path in (ROOT / "src/entnet").glob("[a-z]*.py")}
+    parts |= {path.parent.name for path in (ROOT / "src/entnet").glob("[a-z]*/__init__.py")}
+    assert named == parts
