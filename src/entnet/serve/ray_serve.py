@@ -8,6 +8,7 @@ that is to stop finish what it has begun.
 from __future__ import annotations
 
 import logging
+import os
 import signal
 import threading
 from collections.abc import Callable, Sequence
@@ -56,6 +57,9 @@ def start(
 ) -> str:
     """Serve on the cluster that ``RAY_ADDRESS`` names, or on one of this machine; returns the address."""
     settings = settings_for(host, settings)
+    # On a busy machine the proxy takes longer to come up than Ray's five seconds, and would be killed for it.
+    for check in ("READY", "HEALTH"):
+        os.environ.setdefault(f"RAY_SERVE_PROXY_{check}_CHECK_TIMEOUT_S", "30")
     try:
         import ray
         from ray import serve
