@@ -57,7 +57,7 @@ def start(
 ) -> str:
     """Serve on the cluster that ``RAY_ADDRESS`` names, or on one of this machine; returns the address."""
     settings = settings_for(host, settings)
-    # On a busy machine the proxy takes longer to come up than Ray's five seconds, and would be killed for it.
+    # On a busy machine the proxy may take longer to come up than Ray gives it, which then kills it.
     for check in ("READY", "HEALTH"):
         os.environ.setdefault(f"RAY_SERVE_PROXY_{check}_CHECK_TIMEOUT_S", "30")
     try:
