@@ -66,6 +66,18 @@ def test_phases_that_gain_nothing_end_and_the_learning_rate_is_halved() -> None:
     assert halved == [auto.RATES["large"] * 0.5**i for i in range(1, auto.HALVINGS + 1)]
 
 
+def test_a_phase_goes_on_while_permuted_stories_become_easier() -> None:
+    """Few validation stories say little; permuted training stories are ever new."""
+    for permuted in (True, False):
+        progress, epochs = Progress(phase="large"), 0
+        while progress.phase == "large":
+            epochs += 1
+            training = _training(max(0.95**epochs, 0.3), 10.0)
+            progress.record(epochs, 500, training, UNSOLVED, permuted)
+        falling = 24 if permuted else 0
+        assert epochs == pytest.approx(falling + auto.PATIENCE / 500, abs=1)
+
+
 def test_what_is_memorised_with_words_permuted_is_taken_back() -> None:
     progress = Progress(phase="held")
     progress.record(1, 100, _training(0.5, 20.0), Validation(25, 25.0, 0.6))

@@ -35,7 +35,7 @@ RATES: dict[Phase, float] = {"plain": 0.001, "held": 0.003, "large": 0.01}
 BUDGETS: dict[Phase, int] = {"plain": 20_000, "held": 20_000, "large": 40_000}
 """The most updates of each phase; it ends sooner by what is measured."""
 PATIENCE, SHORT_PATIENCE = 8_000, 3_000
-"""Updates without a gain on validation that end a phase; the shorter one where little is left to gain."""
+"""Updates without a gain that end a phase; the shorter one where little is left to gain."""
 LEARNT_ERROR = 0.5
 """Training error, in percent, from which on the first phase has nothing to learn."""
 MEMORISED = 1.5
@@ -69,6 +69,8 @@ class Progress:
     """At which update the phase last got better."""
     lowest_loss: float = float("inf")
     """On validation stories, in this phase."""
+    lowest_training_loss: float = float("inf")
+    """In this phase. Permuted stories are ever new, so that a lower loss on them is a gain too."""
     solved_since: int | None = None
     """The update from which on validation was without error."""
     best_epoch: int = 0
@@ -89,12 +91,24 @@ class Progress:
             return self.held_rate * 0.5 ** (1 + int(done * HALVINGS))
         return RATES[self.phase]
 
-    def record(self, epoch: int, updates: int, training: TrainingScore, valid: Validation) -> bool:
-        """Take in an epoch of so many updates; true if its network is the best so far."""
+    def record(
+        self,
+        epoch: int,
+        updates: int,
+        training: TrainingScore,
+        valid: Validation,
+        permuted: bool = True,
+    ) -> bool:
+        """Take in an epoch of so many updates; true if its network is the best so far.
+
+        ``permuted``: whether words of the training stories were.
+        """
         self.updates += updates
         self.last_error = valid.error
         if valid.loss < GAIN * self.lowest_loss:
             self.lowest_loss, self.gained = valid.loss, self.updates
+        if permuted and training.loss < GAIN * self.lowest_training_loss:
+            self.lowest_training_loss, self.gained = training.loss, self.updates
         if valid.errors:
             self.solved_since = None
         elif self.solved_since is None:
@@ -150,7 +164,8 @@ class Progress:
     def _enter(self, phase: Phase) -> None:
         if phase == "decay":
             self.held_rate = self.learning_rate()
-        self.phase, self.phase_began, self.lowest_loss = phase, self.updates, float("inf")
+        self.phase, self.phase_began = phase, self.updates
+        self.lowest_loss = self.lowest_training_loss = float("inf")
 
 
 @dataclass(frozen=True)
@@ -211,7 +226,8 @@ class AutoTask:
         got = score(engine, self.valid)
         before = self.progress.phase
         valid = Validation(got.errors, got.error_percent, got.loss)
-        better = self.progress.record(epoch, self.updates_per_epoch, training, valid)
+        permuted = self.augmentation.exchange is not None
+        better = self.progress.record(epoch, self.updates_per_epoch, training, valid, permuted)
         if before == "plain" and self.progress.phase != "plain":
             self._confirm()
         return ValidationScore(got.loss, got.error_percent, better, self.progress.rewinds)
