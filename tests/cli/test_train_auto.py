@@ -73,6 +73,16 @@ def test_no_augment_looks_for_no_words(tmp_path: Path) -> None:
     assert result["proposed"] is None
 
 
+def test_networks_that_need_candidates_are_refused_before_anything_is_written(
+    tmp_path: Path,
+) -> None:
+    write_babi(tmp_path / "train.txt", depot_stories(40))
+    command = ["train", "--train", str(tmp_path / "train.txt"), "--out", str(tmp_path / "run")]
+    done = CliRunner().invoke(app, [*command, "--model", "window-memory"])
+    assert "window-memory needs 10 candidates with every question" in str(done.exception)
+    assert not (tmp_path / "run").exists()
+
+
 def ended(valid_error: float, limit: int = 9, schedule: str = "auto") -> dict[str, Any]:
     """What a run of two epochs came to."""
     train = {"epochs": limit, "schedule": schedule}

@@ -13,6 +13,7 @@ import torch
 
 from entnet.config import TrainConfig
 from entnet.data.story import Corpus, Entries, Ints, RaggedBatch, Story
+from entnet.errors import EntNetError
 from entnet.files import write_atomically
 from entnet.models.base import StoryModel
 from entnet.symmetries import Symmetries
@@ -144,6 +145,11 @@ class Run(Trainer):
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(config.seed)
             model = build()
+        if model.keys_per_story and data.train.story_keys is None:
+            raise EntNetError(
+                f"{model.config.kind} needs {model.keys_per_story} candidates with every question, and "
+                "stories have none: `entnet reproduce table4` trains it"
+            )
         source, task = parts_of_run(model, data, config)
         super().__init__(
             directory,
