@@ -8,6 +8,12 @@ from collections.abc import Callable, Iterator
 import pytest
 from fastapi.testclient import TestClient
 
+from entnet import Story
+from entnet.inspection.trace import trace_story
+from entnet.models.card import read_manner
+from entnet.serve.app import create_app
+from entnet.tracker import load_entity_network
+
 STORY = "Mary went to the garden. John moved to the office. Mary travelled to the kitchen."
 
 
@@ -336,3 +342,18 @@ def test_the_interface_is_described(client: TestClient) -> None:
     for path, verbs in described["paths"].items():
         for method, verb in verbs.items():
             assert verb.get("description"), f"{method} {path} is not described"
+
+
+def test_a_trace_is_told_in_the_names_of_each_moment() -> None:
+    """Who is named later is not there before; so it is with the exported page, too."""
+    sentences = ("Mary went to the garden.", "Alice got the lantern.", "Alice went to the cellar.")
+    client = TestClient(create_app(["babi-qa2"]))
+    body = {"text": "\n".join(sentences)}
+    session = client.post("/sessions", json=body).json()["id"]
+    steps = client.get(f"/sessions/{session}/trace").json()["steps"]
+    trace = trace_story(
+        load_entity_network("babi-qa2"), Story(sentences, ()), manner=read_manner("babi-qa2")
+    )
+    assert [step["words"] for step in steps] == [step["words"] for step in trace.to_dict()["steps"]]
+    assert "cellar" in {near["word"] for slot in steps[-1]["words"] for near in slot}
+    assert "cellar" not in {near["word"] for slot in steps[0]["words"] for near in slot}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import torch
 from pydantic_core import to_json
 
 from entnet.inspection.trace import binding_value, filled, near_dicts, rounded, slot_names
@@ -33,7 +32,7 @@ async def trace(session: Session, words: int, first: int, count: int | None) -> 
     async with session.work:
         async for part in session.work.slices(pieces(sentences[:first], _TOGETHER)):
             tracker.read_sentences(part)
-        start = _held(tracker, [tracker.state.memory], words)[0]
+        start = _held([tracker], words)[0]
         async for part in session.work.slices(pieces(sentences[first:last], _TOGETHER)):
             steps += _steps(tracker, part, words, len(names))
     start += [[] for _ in names[len(start) :]]
@@ -55,10 +54,10 @@ def _check(session: Session, sentences: int, words: int, first: int, count: int 
 
 def _steps(tracker: Tracker, sentences: Sequence[str], words: int, slots: int) -> list[bytes]:
     reads: list[SentenceRead] = []
-    memories: list[torch.Tensor] = []
+    moments: list[Tracker] = []
     for sentence in sentences:
         reads += tracker.read_sentences([sentence])
-        memories.append(tracker.state.memory)
+        moments.append(tracker.fork())
     return [
         to_json(
             {
@@ -70,16 +69,10 @@ def _steps(tracker: Tracker, sentences: Sequence[str], words: int, slots: int) -
                 "words": filled(held, slots, []),
             }
         )
-        for read, held in zip(reads, _held(tracker, memories, words), strict=True)
+        for read, held in zip(reads, _held(moments, words), strict=True)
     ]
 
 
-def _held(
-    tracker: Tracker, memories: list[torch.Tensor], words: int
-) -> list[list[list[dict[str, object]]]]:
-    """For every memory and slot, the nearest words as plain values."""
-    if len({memory.shape for memory in memories}) == 1:
-        near = tracker.held_in(torch.cat(memories), words)
-    else:  # slots were named on the way
-        near = [held for memory in memories for held in tracker.held_in(memory, words)]
-    return [[near_dicts(slot) for slot in slots] for slots in near]
+def _held(moments: list[Tracker], words: int) -> list[list[list[dict[str, object]]]]:
+    """For every moment and slot, the nearest words as plain values."""
+    return [[near_dicts(slot) for slot in slots] for slots in Tracker.hold(moments, words)]

@@ -212,12 +212,17 @@ class Tracker:
 
     def holds(self, words: int = 3) -> tuple[tuple[NearWord, ...], ...]:
         """For each slot, the words nearest to what it says."""
-        return self.held_in(self.state.memory, words)[0]
+        return self.hold([self], words)[0]
 
-    def held_in(self, memory: Tensor, words: int) -> list[tuple[tuple[NearWord, ...], ...]]:
-        """The same for each of some memories (S, m, d)."""
-        near = nearest_words(self.model, self.state._replace(memory=memory), words)
-        return [self._told_rows(rows) for rows in near]
+    @staticmethod
+    def hold(moments: Sequence[Tracker], words: int) -> list[tuple[tuple[NearWord, ...], ...]]:
+        """The same for several moments of a story, forks of one tracker; each has names of its own."""
+        first = moments[0]
+        memories = [moment.state.memory for moment in moments]
+        if len({memory.shape for memory in memories}) > 1:  # slots were named on the way
+            return [moment.holds(words) for moment in moments]
+        near = nearest_words(first.model, first.state._replace(memory=torch.cat(memories)), words)
+        return [moment._told_rows(rows) for moment, rows in zip(moments, near, strict=True)]
 
     def follows(self, words: int = 3) -> tuple[tuple[NearWord, ...], ...]:
         """For each slot, the words whose embeddings are nearest to its key."""
