@@ -23,7 +23,7 @@ FILES = (*NEEDED, "card.json")
 MOST_BYTES = 1 << 30
 """More are not downloaded."""
 
-_REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*(@[\w./-]+)?", re.ASCII)
+_REPOSITORY = re.compile(r"(?!.*\.\.)[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*(@[\w./-]+)?", re.ASCII)
 
 
 def is_repository(source: Path | str) -> bool:

@@ -194,7 +194,20 @@ def test_what_names_a_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     (tmp_path / "runs").mkdir()
     for name in ("anna/qa1", "anna/qa1@v1", "A-b/c_d.e"):
         assert is_repository(name)
-    for name in ("qa1", "runs/qa1", "./a/b", "a/b/c", "/a/b", "a/b@", "a b/c", "ä/b", "-a/b", ""):
+    for name in (
+        "qa1",
+        "runs/qa1",
+        "./a/b",
+        "a/b/c",
+        "/a/b",
+        "a/b@",
+        "a b/c",
+        "ä/b",
+        "-a/b",
+        "",
+        "a/b@../c",
+        "a/..b",
+    ):
         assert not is_repository(name), name
     assert not is_repository(Path("anna/qa1"))
     for wrong in ("qa1", "anna/qa1@v1", "a/b/c"):
