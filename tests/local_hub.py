@@ -45,6 +45,9 @@ class Hub:
     """Files sent by themselves (LFS), by their hashes."""
     asked: list[str] = field(default_factory=list)
     broken: bool = False
+    """Every request fails."""
+    page: bool = False
+    """Every request is answered with a page for people, as networks do that want a log-in first."""
 
     def add(self, name: str, files: dict[str, bytes]) -> str:
         return self.repositories.setdefault(name, Repository()).commit(files)
@@ -62,6 +65,9 @@ class _Handler(BaseHTTPRequestHandler):
         length = int(self.headers.get("content-length") or 0)
         body = self.rfile.read(length) if length else self._chunks()
         self.hub.asked.append(f"{self.command} {path}")
+        if self.hub.page:
+            self._send(200, b"<html>log in</html>", {"content-type": "text/html"})
+            return
         if self.hub.broken:
             self._json(503, {"error": "the hub has a bad day"})
             return

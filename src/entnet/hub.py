@@ -58,6 +58,7 @@ def fetch(source: str) -> Path:
     from huggingface_hub.errors import (
         GatedRepoError,
         HfHubHTTPError,
+        HFValidationError,
         RepositoryNotFoundError,
         RevisionNotFoundError,
     )
@@ -76,7 +77,9 @@ def fetch(source: str) -> Path:
             f"{source}: neither a directory here nor a repository on the hub; "
             "for a private one, log in first: hf auth login"
         ) from error
-    except (httpx2.HTTPError, OSError) as error:
+    except HFValidationError as error:
+        raise ModelFileError(f"{source}: no directory here, and {_first_line(error)}") from error
+    except (httpx2.HTTPError, OSError, ValueError) as error:  # what is no JSON is a ValueError
         if isinstance(error, HfHubHTTPError) and error.response.status_code < 500:
             raise ModelFileError(f"{source}: the hub refuses: {_first_line(error)}") from error
         return _kept(source, error)

@@ -47,7 +47,7 @@ def hub(running: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
         monkeypatch.setenv(name, value)
     running.repositories.clear()
     running.asked.clear()
-    running.broken = False
+    running.broken = running.page = False
     fetch.cache_clear()
     yield running
     fetch.cache_clear()
@@ -109,6 +109,9 @@ def test_without_the_hub_what_was_downloaded_is_used(
     hub.broken = True
     fetch.cache_clear()
     assert locate(NAME) == before
+    hub.broken, hub.page = False, True
+    fetch.cache_clear()
+    assert locate(NAME) == before
     with socket.socket() as taken:  # bound, but nobody listens
         taken.bind(("127.0.0.1", 0))
         monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{taken.getsockname()[1]}")
@@ -123,6 +126,8 @@ def test_a_repository_that_is_not_there_or_private(
 ) -> None:
     with pytest.raises(ModelFileError, match="neither a directory here nor a repository"):
         Tracker.from_pretrained("anna/nothing")
+    with pytest.raises(ModelFileError, match="Cannot have -- or"):
+        Tracker.from_pretrained("anna/not--a-name")
     push("babi-qa1", NAME, private=True)
     assert hub.repositories[NAME].private
     assert Tracker.from_pretrained(NAME)
