@@ -214,6 +214,10 @@ def best(loads: list[dict[str, Any]], verb: str, connections: int) -> dict[str, 
 def table(report: dict[str, Any]) -> str:
     tracker = report["tracker"]
     lines = [
+        "# Speed of the service",
+        "",
+        "Written by `python -m benchmarks.serve`.",
+        "",
         f"As much as goes, with the network {report['model']} on one core ({report['machine']}):",
         "",
         "| connections | verb | requests/s | bare route | share "

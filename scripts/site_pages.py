@@ -31,6 +31,7 @@ ELSEWHERE = {
     "CHANGELOG.md": "changelog.md",
     "benchmarks/report.md": "benchmarks.md",
     "benchmarks/report.svg": "report.svg",
+    "benchmarks/serve.md": "benchmarks-serve.md",
 }
 """Files outside of docs/ that the site has too, and where."""
 
