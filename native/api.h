@@ -185,6 +185,24 @@ struct EntnetHopsGradients {
   float* H;  // null where that is
 };
 
+// A layer of a query-reduction network: questions one after the other, each over a number of rows of its own.
+struct EntnetReduce {
+  int64_t questions, rows, width;
+  int64_t ways;            // 1, forwards, or 2, backwards too
+  const int64_t* lengths;  // (Q), M in all
+  const float* inputs;     // (M, d)
+  const float* weights;    // (ways, M)
+  const float* passed;     // (M)
+  float* reduced;          // (M, d), out: tanh of the inputs
+  float* states;           // (ways, M, d), out
+};
+
+// Gradients of it, all written.
+struct EntnetReduceGradients {
+  const float* states;  // (M, d), in: of the sum over both ways
+  float *inputs, *weights, *passed;
+};
+
 enum { ENTNET_CANDIDATES = 10 };
 
 // The simple network on windows of words; see windows.h. Words below `known` have a row of their own. A word

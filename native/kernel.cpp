@@ -4,6 +4,7 @@
 #include "hops.h"
 #include "lstm.h"
 #include "machine.h"
+#include "reduce.h"
 #include "scan_op.h"
 #include "stream.h"
 #include "windows.h"
@@ -20,7 +21,8 @@ extern "C" const Kernel* ENTNET_JOIN(entnet_kernel_, ENTNET_ISA)() {
       ENTNET_ISA::stream_step, ENTNET_ISA::stream_scan,  ENTNET_ISA::stream_read,
       ENTNET_ISA::lstm_forward, ENTNET_ISA::lstm_backward, ENTNET_ISA::gru_forward,
       ENTNET_ISA::gru_backward, ENTNET_ISA::machine_forward, ENTNET_ISA::machine_backward,
-      ENTNET_ISA::hops_forward, ENTNET_ISA::hops_backward,
+      ENTNET_ISA::hops_forward, ENTNET_ISA::hops_backward, ENTNET_ISA::reduce_forward,
+      ENTNET_ISA::reduce_backward,
       ENTNET_ISA::windows_train, ENTNET_ISA::windows_score,
   };
   return &kernel;

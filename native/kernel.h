@@ -42,6 +42,8 @@ struct Kernel {
   void (*machine_backward)(const EntnetMachine*, const EntnetMachineGradients*, Workspace*);
   void (*hops_forward)(const EntnetHops*, Workspace*);
   void (*hops_backward)(const EntnetHops*, const EntnetHopsGradients*, Workspace*);
+  void (*reduce_forward)(const EntnetReduce*);
+  void (*reduce_backward)(const EntnetReduce*, const EntnetReduceGradients*, Workspace*);
   void (*windows_train)(const EntnetWindowsNetwork*, const EntnetWindows*, EntnetWindowsTraining*, Workspace*);
   void (*windows_score)(const EntnetWindowsNetwork*, const EntnetWindows*, float* scores, Workspace*);
 };

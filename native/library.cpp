@@ -231,6 +231,21 @@ const char* run_hops(const EntnetHops* hops, const EntnetHopsGradients* gradient
   return nullptr;
 }
 
+const char* run_reduce(const EntnetReduce* reduce, const EntnetReduceGradients* gradients) {
+  static thread_local ScanSpace own;
+  int64_t rows = 0;
+  for (int64_t q = 0; q < reduce->questions; ++q) {
+    if (reduce->lengths[q] < 0) return "a question looks back on fewer than no sentences";
+    rows += reduce->lengths[q];
+  }
+  if (rows != reduce->rows) return "the questions' lengths are not as many as the rows";
+  if (gradients)
+    kernel()->reduce_backward(reduce, gradients, &own.space);
+  else
+    kernel()->reduce_forward(reduce);
+  return nullptr;
+}
+
 // Words are known, or, where there are rows for new ones, any at all.
 const char* check_new_words(const EntnetWindowsNetwork& net, const int32_t* words, int64_t count) {
   const int64_t limit = net.fresh ? INT32_MAX : net.known - 1;
@@ -301,6 +316,12 @@ ENTNET_EXPORT const char* entnet_hops_forward(const EntnetHops* hops) { return r
 
 ENTNET_EXPORT const char* entnet_hops_backward(const EntnetHops* hops, const EntnetHopsGradients* gradients) {
   return run_hops(hops, gradients);
+}
+
+ENTNET_EXPORT const char* entnet_reduce_forward(const EntnetReduce* reduce) { return run_reduce(reduce, nullptr); }
+
+ENTNET_EXPORT const char* entnet_reduce_backward(const EntnetReduce* reduce, const EntnetReduceGradients* gradients) {
+  return run_reduce(reduce, gradients);
 }
 
 ENTNET_EXPORT Engine* entnet_engine_new(const EntnetModel* model) {

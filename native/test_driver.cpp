@@ -25,6 +25,8 @@ const char* entnet_gru_forward(const EntnetGru*);
 const char* entnet_gru_backward(const EntnetGru*, const EntnetGruGradients*);
 const char* entnet_hops_forward(const EntnetHops*);
 const char* entnet_hops_backward(const EntnetHops*, const EntnetHopsGradients*);
+const char* entnet_reduce_forward(const EntnetReduce*);
+const char* entnet_reduce_backward(const EntnetReduce*, const EntnetReduceGradients*);
 Engine* entnet_engine_new(const EntnetModel*);
 void entnet_engine_free(Engine*);
 const char* entnet_train(Engine*, const EntnetBatch*, const EntnetUpdate*, EntnetResult*);
@@ -436,6 +438,33 @@ void test_hops(int64_t d, bool shared, bool linear, bool relu) {
   require(entnet_hops_forward(&hops) != nullptr, "a question that looks back too far is refused");
 }
 
+void test_reduce(int64_t d, int64_t ways) {
+  const int64_t Q = 4, M = 9;
+  Integers lengths{3, 0, 1, 5};
+  Floats inputs = normal(M * d), weights = normal(ways * M), passed = normal(M);
+  Floats reduced((size_t)(M * d)), states((size_t)(ways * M * d));
+  const EntnetReduce reduce{Q, M, d, ways, lengths.data(), inputs.data(), weights.data(), passed.data(), reduced.data(),
+                            states.data()};
+  // The sum of all states, in double precision.
+  const auto total = [&] {
+    require_none(entnet_reduce_forward(&reduce));
+    double sum = 0.0;
+    for (float state : states) sum += (double)state;
+    return sum;
+  };
+  total();
+  const Floats ones((size_t)(M * d), 1.0f);
+  Floats dinputs(inputs.size()), dweights(weights.size()), dpassed(passed.size());
+  const EntnetReduceGradients out{ones.data(), dinputs.data(), dweights.data(), dpassed.data()};
+  require_none(entnet_reduce_backward(&reduce, &out));
+  require_finite(states, "states");
+  compare_gradient(total, inputs, dinputs, "gradient of the inputs");
+  compare_gradient(total, weights, dweights, "gradient of the weights");
+  compare_gradient(total, passed, dpassed, "gradient of what is passed on");
+  lengths[0] = 4;
+  require(entnet_reduce_forward(&reduce) != nullptr, "lengths that are not those of the rows are refused");
+}
+
 }  // namespace
 
 int main() {
@@ -453,6 +482,7 @@ int main() {
       test_lstm(units);
       for (int option = 0; option < 2; ++option) test_gru(units, option);
       for (int option = 0; option < 8; ++option) test_machine(units, option / 4, option % 4);
+      for (int64_t ways : {1, 2}) test_reduce(units, ways);
       for (int option = 0; option < 8; ++option) test_hops(units, option % 2, option / 2 % 2, option / 4);
     }
     dice = kept;

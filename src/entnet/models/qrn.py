@@ -1,18 +1,18 @@
 """The Query-Reduction Network (Seo et al. 2017): every sentence turns the question into an easier one.
 
     code            letter      shape           meaning
-    sentences       m_i         (Q, T, d)       sentences before the question, by position encoding
-    query           u           (Q, T, d)       the question as each sentence finds it
-    reduced         ũ_i         (Q, T, d)       what it makes of it:  tanh(W [u_i ; m_i] + b)
-    update          a_i         (Q, T)          σ(w·(u_i ⊙ m_i) + b − 2.5): how much that counts
-    reset           r_i         (Q, T)          two of them, from the same features
+    m               m_i         (M, d)          sentences before each question, by position encoding
+    u               u_i         (M, d)          the question as each sentence finds it
+    inputs                      (M, d)          W [u_i ; m_i] + b, ũ_i being the tanh of it
+    update          a_i         (M)             σ(w·(u_i ⊙ m_i) + b − 2.5): how much that counts
+    reset           r_i         (2, M)          two of them, from the same features
 
     h_i = a_i ũ_i + (1 − a_i) h_{i−1}                                   (the last layer's last h answers)
     u_i of the next layer: a_i r_i ũ_i + (1 − a_i) u_{i−1}, read forwards and backwards, and summed
 
-Gates are scalars, so that nothing but a weighted sum is recurrent: h_i = Σ_j≤i a_j Π_j<k≤i (1 − a_k) ũ_j.
-These weights are one triangular matrix per question, and a layer is three matrix products. All layers share
-weights.
+M counts the sentences of all questions, one question after the other. Gates are scalars, so nothing but a
+weighted sum is recurrent (``entnet.ops.reductions``). All layers share weights, so a sentence brings the same
+to the inputs of each; and the question brings the same to the first layer's at every sentence.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from entnet.data.story import RaggedBatch
 from entnet.models.base import StoryModel, register
 from entnet.models.layers import position_encoding
 from entnet.models.past import past_of
+from entnet.ops.reductions import reductions
 from entnet.text import Vocab
 
 
@@ -53,22 +54,6 @@ class QRNConfig(ModelConfig):
     def check(self) -> None:
         super().check()
         self.at_least(1, "width", "layers")
-
-
-LEAST = -20.0
-
-
-def reduction_weights(gate: Tensor) -> Tensor:
-    """(Q, T) arguments of a → (Q, T, T): row i has a_j Π_j<k≤i (1 − a_k) for j ≤ i, and 0 beyond.
-
-    The product is taken as a sum of logarithms, log(1 − a) = log σ(−gate), none below ``LEAST``: sums of
-    many keep their digits, and what passes is 0 to single precision.
-    """
-    passed = nn.functional.logsigmoid(-gate).clamp_min(LEAST).cumsum(1)
-    later = passed.unsqueeze(2) - passed.unsqueeze(1)
-    steps = gate.shape[1]
-    below = torch.ones(steps, steps, dtype=torch.bool, device=gate.device).tril()
-    return later.masked_fill(~below, -torch.inf).exp() * gate.sigmoid().unsqueeze(1)
 
 
 @register
@@ -99,38 +84,34 @@ class QRN(StoryModel):
 
     def forward(self, batch: RaggedBatch) -> Tensor:
         past = past_of(batch)
-        m = nn.functional.embedding(past.rows, self._encode(batch.words))  # (Q, T, d)
-        u = self._encode(batch.question_words).unsqueeze(1).expand_as(m)
+        sentences, questions = self._encode(batch.words), self._encode(batch.question_words)
+        of_question, of_sentence = self.W.chunk(2, 1)
+        m = sentences.index_select(0, past.flat)  # (M, d)
+        told = (sentences @ of_sentence.T + self.bias).index_select(0, past.flat)
+        u = questions.index_select(0, past.question)
+        asked = (questions @ of_question.T).index_select(0, past.question)
         for _ in range(self.config.layers - 1):
-            u = self._reduce(u, m, past.there)
-        return self._last(u, m, past.there) @ self.R.T
+            u = self._reduced(told + asked, u * m, past.lengths)
+            asked = u @ of_question.T
+        h = self._reduced(told + asked, u * m, past.lengths, last=True)
+        return h.index_select(0, past.lengths.cumsum(0) - 1) @ self.R.T
 
     def _encode(self, words: Tensor) -> Tensor:
         """Σ_j l_j ⊙ e_j: (N, L) → (N, d)"""
         e = nn.functional.embedding(words, self.embedding)
         return (e * self.get_buffer("weights")[: words.shape[1]]).sum(1)
 
-    def _gates_and_reduced(self, u: Tensor, m: Tensor, there: Tensor) -> tuple[Tensor, Tensor]:
-        """(Q, T, gates) their arguments, the update's so low where nothing is said that it is 0; and ũ."""
-        gates = (u * m) @ self.gates.T + self.gate_bias
-        update = (gates[..., :1] + self.config.update_bias).masked_fill(~there.unsqueeze(2), -1e4)
-        reduced = (torch.cat([u, m], 2) @ self.W.T + self.bias).tanh()
-        return torch.cat([update, gates[..., 1:]], 2), reduced
-
-    def _reduce(self, u: Tensor, m: Tensor, there: Tensor) -> Tensor:
-        """The question as each sentence of the next layer finds it."""
-        gates, reduced = self._gates_and_reduced(u, m, there)
-        resets = gates[..., 1:].sigmoid()
-        update = gates[..., 0]
-        kept = reduced * resets[..., :1] if self.config.reset else reduced
-        found = reduction_weights(update) @ kept
-        if self.config.backward:
-            kept = reduced * resets[..., 1:] if self.config.reset else reduced
-            found = found + (reduction_weights(update.flip(1)) @ kept.flip(1)).flip(1)
-        return found
-
-    def _last(self, u: Tensor, m: Tensor, there: Tensor) -> Tensor:
-        """h after the last sentence: (Q, d). Filling, whose gates are closed, changes nothing."""
-        gates, reduced = self._gates_and_reduced(u, m, there)
-        weights = reduction_weights(gates[..., 0])[:, -1:]
-        return (weights @ reduced).squeeze(1)
+    def _reduced(
+        self, inputs: Tensor, features: Tensor, lengths: Tensor, last: bool = False
+    ) -> Tensor:
+        """(M, d): of the last layer h, else the question as each sentence of the next layer finds it."""
+        gates = torch.addmm(self.gate_bias, features, self.gates.T).T  # (gates, M)
+        argument = gates[0] + self.config.update_bias
+        update, passed = argument.sigmoid(), (-argument).sigmoid()
+        if last:
+            weights = update.unsqueeze(0)
+        elif self.config.reset:
+            weights = update * gates[1:].sigmoid()
+        else:
+            weights = update.expand(1 + self.config.backward, -1)
+        return reductions(inputs, weights, passed, lengths)

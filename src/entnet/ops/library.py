@@ -237,6 +237,19 @@ HopsGradientsStruct = _structure(
     pointer: final memories state H
     """,
 )
+ReduceStruct = _structure(
+    "ReduceStruct",
+    """
+    integer: questions rows width ways
+    pointer: lengths inputs weights passed reduced states
+    """,
+)
+ReduceGradientsStruct = _structure(
+    "ReduceGradientsStruct",
+    """
+    pointer: states inputs weights passed
+    """,
+)
 WindowsNetworkStruct = _structure(
     "WindowsNetworkStruct",
     """
@@ -280,6 +293,8 @@ def _declare(loaded: ctypes.CDLL) -> None:
         "entnet_machine_backward": (text, 2),
         "entnet_hops_forward": (text, 1),
         "entnet_hops_backward": (text, 2),
+        "entnet_reduce_forward": (text, 1),
+        "entnet_reduce_backward": (text, 2),
         "entnet_engine_new": (pointer, 1),
         "entnet_engine_free": (None, 1),
         "entnet_train": (text, 4),

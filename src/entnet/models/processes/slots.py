@@ -25,8 +25,8 @@ from entnet.models.processes.base import (
     mean_embedding,
     padded_place,
 )
-from entnet.models.qrn import reduction_weights
 from entnet.ops import memory_scan
+from entnet.ops.reductions import reductions
 from entnet.text import Vocab
 
 
@@ -201,25 +201,20 @@ class ProcessQRN(SlotModel):
         self.register_buffer("weights", weights, persistent=False)
 
     def slots(self, batch: ProcessBatch, keys: Tensor) -> tuple[Tensor, Tensor]:
-        place = padded_place(batch.participant_offsets)
-        there = place >= 0
+        lengths = batch.participant_offsets.diff()
         sentences = self.dropout(self._sentences(batch))
-        m = sentences.index_select(0, batch.row_sentence)[place.clamp_min(0)]  # (R, T, d)
-        u = keys.unsqueeze(1).expand_as(m)
+        m = sentences.index_select(0, batch.row_sentence)  # (M, d)
+        u = keys.repeat_interleave(lengths, 0)
         for layer in range(self.config.layers):
-            gates = self.gates(u * m)
-            update = (gates[..., 0] + self.config.update_bias).masked_fill(~there, -1e4)
-            reduced = torch.tanh(self.reduce(torch.cat((u, m), 2)))
-            if layer == self.config.layers - 1:
-                u = reduction_weights(update) @ reduced
-            else:
-                ahead, back = (gates[..., 1:].sigmoid().unsqueeze(2) * reduced.unsqueeze(3)).unbind(
-                    3
-                )
-                u = reduction_weights(update) @ ahead + (
-                    reduction_weights(update.flip(1)) @ back.flip(1)
-                ).flip(1)
-        return u[there], torch.zeros_like(keys)
+            gates = self.gates(u * m).T
+            argument = gates[0] + self.config.update_bias
+            weights = argument.sigmoid().unsqueeze(0)
+            if layer < self.config.layers - 1:
+                weights = weights * gates[1:].sigmoid()
+            u = reductions(
+                self.reduce(torch.cat((u, m), 1)), weights, (-argument).sigmoid(), lengths
+            )
+        return u, torch.zeros_like(keys)
 
     def _sentences(self, batch: ProcessBatch) -> Tensor:
         """Σ_j l_j ⊙ e_j: (N, d)"""
