@@ -9,7 +9,7 @@ from torch import Tensor
 
 from entnet.config import ConfigError
 from entnet.data.story import Corpus, Question, RaggedBatch, Story, story_words
-from entnet.models.dmn import DMN, DMNConfig, Pass
+from entnet.models.dmn import DMN, DMNConfig, Pass, lay, likeness
 from entnet.models.past import past_of
 from entnet.text import Vocab
 
@@ -43,18 +43,52 @@ def test_gradients_are_right(stories: list[Story]) -> None:
 def test_attention_is_a_distribution_over_a_question_s_own_facts(stories: list[Story]) -> None:
     model = build(stories)
     batch = batch_of(model, stories)
-    past = past_of(batch)
-    facts, q = model._facts(batch, past), model._question(batch.question_words)
+    laid = lay(batch)
     weights = model.rounds[0]
     assert isinstance(weights, Pass)
-    g = weights.attention(facts, q, q, past)
-    padded = past.padded(g, 0.0)
-    torch.testing.assert_close(padded.sum(1), torch.ones(batch.questions))
-    assert (padded[~past.there] == 0).all()
+    g = weights.attention(torch.randn(len(laid.rows), 12), torch.randn(len(laid.rows), 12), laid)
     assert (g > 0).all()
+    totals = torch.zeros(batch.questions).index_add(0, laid.question, g)
+    torch.testing.assert_close(totals, torch.ones(batch.questions))
+
+
+def test_facts_are_laid_by_time_and_mirrored(stories: list[Story]) -> None:
+    model = build(stories)
+    batch = batch_of(model, stories)
+    laid, past = lay(batch), past_of(batch)
+    assert sum(laid.active) == len(laid.rows)
+    for place, question in enumerate(laid.order.tolist()):
+        mine = laid.question == place
+        told = past.flat[past.question == question]
+        assert torch.equal(laid.rows[mine], told)
+        assert torch.equal(laid.rows[laid.mirrored][mine], told.flip(0))
+        assert laid.rows[laid.last[place]] == told[-1]
+
+
+def test_without_a_memory_the_first_pass_likens_to_the_question_twice(stories: list[Story]) -> None:
+    model = build(stories)
+    laid = lay(batch_of(model, stories))
+    weights = model.rounds[0]
+    assert isinstance(weights, Pass)
+    near = likeness(torch.randn(len(laid.rows), 6), torch.randn(len(laid.rows), 6))
     torch.testing.assert_close(
-        padded[past.lengths == 1, 0], torch.ones(int((past.lengths == 1).sum()))
+        weights.attention(near, None, laid), weights.attention(near, near, laid)
     )
+
+
+def test_attention_is_the_paper_s(stories: list[Story]) -> None:
+    """softmax of W₂ tanh(W₁ z + b₁) + b₂ with z = [f ⊙ q ; f ⊙ m ; |f − q| ; |f − m|]"""
+    model = build(stories)
+    laid = lay(batch_of(model, stories))
+    weights = model.rounds[0]
+    assert isinstance(weights, Pass)
+    f, q, m = torch.randn(3, len(laid.rows), 6).unbind(0)
+    z = torch.cat([f * q, f * m, (f - q).abs(), (f - m).abs()], 1)
+    scores = ((z @ weights.W1.T + weights.b1).tanh() @ weights.W2.T + weights.b2).squeeze(1)
+    g = weights.attention(likeness(f, q), likeness(f, m), laid)
+    for place in range(len(laid.order)):
+        mine = laid.question == place
+        torch.testing.assert_close(g[mine], scores[mine].softmax(0))
 
 
 def test_one_hot_attention_reads_that_fact_alone(stories: list[Story]) -> None:
@@ -66,7 +100,7 @@ def test_one_hot_attention_reads_that_fact_alone(stories: list[Story]) -> None:
     for place in range(4):
         g = torch.eye(4)[place]
         inputs = weights.gru.inputs(facts)
-        context = weights.gru.read(inputs, torch.tensor([4]), g)[-1]
+        context = weights.gru.read(inputs, [1] * 4, 1, g)[-1]
         torch.testing.assert_close(context, inputs[place, 6:].tanh())
 
 
@@ -88,8 +122,8 @@ def test_exchanging_the_directions_of_reversed_stories_gives_the_same_facts(
     last = (Question(len(told), "Where is Mary?", "garden"),)
     plain = batch_of(model, [Story(told, last)])
     back = batch_of(model, [Story(told[::-1], last)])
-    facts = model._facts(plain, past_of(plain))
-    torch.testing.assert_close(mirrored._facts(back, past_of(back)).flip(0), facts)
+    facts = model._facts(plain, lay(plain))
+    torch.testing.assert_close(mirrored._facts(back, lay(back)).flip(0), facts)
 
 
 def test_every_pass_has_weights_of_its_own(stories: list[Story]) -> None:
@@ -133,10 +167,10 @@ def test_equal_fact_and_question_have_a_gradient(stories: list[Story]) -> None:
     model = build(stories)
     weights = model.rounds[0]
     assert isinstance(weights, Pass)
-    batch = batch_of(model, stories[:1])
-    past = past_of(batch)
-    q = torch.ones(batch.questions, 6, requires_grad=True)
-    g = weights.attention(q[past.question], q, q, past)
+    laid = lay(batch_of(model, stories[:1]))
+    q = torch.ones(len(laid.order), 6, requires_grad=True)
+    near = likeness(q[laid.question], q[laid.question])
+    g = weights.attention(near, None, laid)
     (gradient,) = torch.autograd.grad((g * torch.arange(len(g))).sum(), q)
     assert torch.isfinite(gradient).all()
 
