@@ -11,7 +11,7 @@
     u_i of the next layer: a_i r_i ũ_i + (1 − a_i) u_{i−1}, read forwards and backwards, and summed
 
 M counts the sentences of all questions, one question after the other. Gates are scalars, so nothing but a
-a weighted sum is recurrent (``entnet.ops.reductions``). All layers share weights: each sentence brings the
+weighted sum is recurrent (``entnet.ops.reductions``). All layers share weights: each sentence brings the
 same to the inputs of each, and the question brings the same to the first at every sentence.
 """
 
