@@ -14,6 +14,7 @@ from entnet.data.story import story_words
 from entnet.errors import EntNetError
 from entnet.experiments.plan import specs_of
 from entnet.experiments.preset import current_variant, load_preset, parse_preset, preset_names
+from entnet.report import copying
 from entnet.report.figures import TABLES
 from entnet.report.published import paper_column
 from entnet.report.rivals import SYSTEMS
@@ -37,6 +38,7 @@ def test_shipped_presets_load_and_stand_beside_a_column_of_the_paper(name: str) 
 def test_the_report_knows_every_preset() -> None:
     # Made in report.gridworld, report.cbt, report.propara and report.babilong; shown by `entnet compare`.
     others = {"table1a", "table1b", "table4", "propara", "babilong", "babilong-joint", "compare"}
+    others |= set(copying.PRESETS)
     others |= {preset for settings in SYSTEMS.values() for preset in settings.values()}
     assert sorted({*TABLES} | others) == preset_names()
 

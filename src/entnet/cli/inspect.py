@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from entnet.cli.common import JsonOption, ModelFileOption, console, print_json, warn
+from entnet.cli.copying import inspect_copier
 from entnet.cli.propara import inspect_propara
 from entnet.cli.storyfile import load_story
 from entnet.data.gridworld import GridWorld
@@ -22,6 +23,7 @@ from entnet.inspection.tables import trace_tables
 from entnet.inspection.trace import EXAMPLE, trace_story
 from entnet.models import StoryModel
 from entnet.models.card import read_manner
+from entnet.models.copying import find_copier
 from entnet.models.entnet import EntNet
 from entnet.models.processes.base import ProcessModel
 from entnet.report.places import write_places
@@ -89,10 +91,14 @@ def inspect(
 ) -> None:
     """Look inside a network while it reads: gates, slots in words, attention.
 
-    A network on processes shows its grid: where every participant is after each sentence.
+    A network on processes shows its grid: where every participant is after each sentence. One that copies
+    shows where its heads write and read.
 
     [bold]Example:[/] entnet inspect babi-qa2-tied --html story.html
     """
+    if (copier := find_copier(model)) is not None:
+        inspect_copier(copier, plot, as_json)
+        return
     reader = StoryModel.from_pretrained(model)
     if isinstance(reader, ProcessModel):
         inspect_propara(reader, file, number, participant or [], plot, html, as_json)

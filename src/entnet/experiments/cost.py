@@ -51,6 +51,8 @@ def epoch_cost(spec: RunSpec) -> float:
         return float(int(spec.task) * _GRID_QUESTIONS)
     if spec.benchmark == "cbt":
         return float(_BOOK_QUESTIONS if spec.train else 1)
+    if spec.benchmark == "copying":
+        return float(int(spec.task) * 16 * 100)
     if spec.benchmark == "propara":
         return float(_PARAGRAPH_SENTENCES)
     if spec.benchmark == "stories":

@@ -9,8 +9,17 @@ from torch import Tensor
 from entnet.errors import EntNetError
 
 
-def draw_addressing(weights: Tensor, path: Path, title: str = "") -> None:
-    """(T, R + 1, slots), the writing head first: a row of slots per head, steps from left to right."""
+def draw_addressing(
+    weights: Tensor,
+    path: Path,
+    title: str = "",
+    shown: Tensor | None = None,
+    said: Tensor | None = None,
+) -> None:
+    """(T, R + 1, slots), the writing head first: a picture per head, steps from left to right.
+
+    Bits that were shown and those that the machine said, both (T, bits), go above.
+    """
     try:
         import matplotlib
 
@@ -18,18 +27,29 @@ def draw_addressing(weights: Tensor, path: Path, title: str = "") -> None:
         from matplotlib import pyplot
     except ImportError as error:
         raise EntNetError("the picture needs matplotlib: pip install 'entnet[plots]'") from error
-    steps, heads, _ = weights.shape
+    steps, heads, slots = weights.shape
+    parts = [
+        (name, bits.T) for name, bits in (("shown", shown), ("said", said)) if bits is not None
+    ]
+    names = ["writes", *(["reads"] if heads == 2 else [f"reads, {n}" for n in range(1, heads)])]
+    parts += [(name, weights[:, head].T) for head, name in enumerate(names)]
+    heights = [max(0.5, 0.09 * len(values)) for _, values in parts]
     figure, axes = pyplot.subplots(
+        len(parts),
         1,
-        heads,
-        figsize=(1 + heads * max(2.5, 0.12 * steps), 3),
+        figsize=(max(4.0, 1.5 + 0.16 * steps), 0.6 + sum(heights) + 0.15 * len(parts)),
+        height_ratios=heights,
+        sharex=True,
         layout="constrained",
         squeeze=False,
     )
-    for head, axis in enumerate(axes[0]):
-        axis.imshow(weights[:, head].T.numpy(), cmap="gray", vmin=0, vmax=1, aspect="auto")
-        axis.set(xlabel="step", title="writes" if head == 0 else f"reads, head {head}")
-    axes[0, 0].set_ylabel("slot")
+    for axis, (name, values) in zip(axes[:, 0], parts, strict=True):
+        axis.imshow(
+            values.numpy(), cmap="gray", vmin=0, vmax=1, aspect="auto", interpolation="nearest"
+        )
+        axis.set_ylabel(name)
+        axis.set_yticks([0, slots - 1] if len(values) == slots else [])
+    axes[-1, 0].set_xlabel("step")
     figure.suptitle(title)
     figure.savefig(path, dpi=120)
     pyplot.close(figure)

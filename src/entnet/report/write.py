@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from entnet.files import write_atomically
-from entnet.report import babilong, cbt, gridworld, places, propara, rivals
+from entnet.report import babilong, cbt, copying, gridworld, places, propara, rivals
 from entnet.report.babi import babi_page
 from entnet.report.changes import with_changes
 from entnet.report.figures import all_tables
 from entnet.report.index import headline, index_page
 from entnet.report.markdown import Page, put_between_markers
 
-OTHERS = (gridworld, rivals, places, cbt, propara, babilong)
+OTHERS = (gridworld, rivals, copying, places, cbt, propara, babilong)
 """The experiments besides bAbI: each has its figures for programs and its rows of the summary."""
 
 
@@ -37,6 +37,7 @@ def report_pages(results: Path) -> list[Page]:
     others = [*rivals.pages(results), *gridworld.pages(results), *cbt.pages(results)]
     others += propara.pages(results)
     others += babilong.pages(results)
+    others += copying.pages(results)
     return [*pages.values(), *others]
 
 

@@ -26,6 +26,7 @@ BENCHMARKS = {
     "gridworld": "entnet.tasks.gridworld",
     "babilong": "entnet.tasks.babilong",
     "cbt": "entnet.tasks.cbt",
+    "copying": "entnet.tasks.copying",
     "propara": "entnet.tasks.propara",
     "stories": "entnet.tasks.stories",
     "world": "entnet.tasks.world",

@@ -101,6 +101,6 @@ def task_label(task: TaskName, benchmark: str = "babi") -> str:
     """qa3, joint, T20, NE."""
     if isinstance(task, str):
         return task
-    if benchmark == "gridworld":
+    if benchmark in ("gridworld", "copying"):
         return f"T{task}"
     return "joint" if task == JOINT else f"qa{task}"
