@@ -23,7 +23,7 @@ def inspect_copier(directory: Path, plot: Path | None, as_json: bool) -> None:
     wrong, asked = copy_error(model, length, repeats)
     batch = copy_batch(config, 1, length, repeats, torch.Generator().manual_seed(1))
     with torch.no_grad():
-        said = model(batch)[:, 0].sigmoid()
+        said = model(batch)[:, 0].sigmoid() * (batch.due[:, 0] >= 0)
     weights = addressing_of(model, batch.inputs)
     if as_json:
         print_json(
