@@ -1,8 +1,8 @@
 """The systems that the paper compares with: an update on the kernel, beside one in plain PyTorch.
 
-Plain is the same network with its operators in plain PyTorch. Of DMN+ they are mostly matrix products, which
-PyTorch does well; it is also timed beside ``plain_dmn``, as the entity network is: questions padded to the
-longest in their batch, as in every public implementation.
+Plain is the same network with its operators in plain PyTorch. Of DMN+ they are mostly matrix products,
+which PyTorch does well; it is also timed beside ``plain_dmn``, as the entity network is: questions padded
+to the longest in their batch, as in every public implementation.
 """
 
 from __future__ import annotations

@@ -56,8 +56,8 @@ def test_facts_are_laid_by_time_and_mirrored(stories: list[Story]) -> None:
     model = build(stories)
     batch = batch_of(model, stories)
     laid, past = lay(batch), past_of(batch)
-    assert sum(laid.active) == len(laid.rows)
-    for place, question in enumerate(laid.order.tolist()):
+    assert sum(laid.packing.active) == len(laid.rows)
+    for place, question in enumerate(laid.packing.order.tolist()):
         mine = laid.question == place
         told = past.flat[past.question == question]
         assert torch.equal(laid.rows[mine], told)
@@ -86,7 +86,7 @@ def test_attention_is_the_paper_s(stories: list[Story]) -> None:
     z = torch.cat([f * q, f * m, (f - q).abs(), (f - m).abs()], 1)
     scores = ((z @ weights.W1.T + weights.b1).tanh() @ weights.W2.T + weights.b2).squeeze(1)
     g = weights.attention(likeness(f, q), likeness(f, m), laid)
-    for place in range(len(laid.order)):
+    for place in range(len(laid.packing.order)):
         mine = laid.question == place
         torch.testing.assert_close(g[mine], scores[mine].softmax(0))
 
@@ -100,7 +100,7 @@ def test_one_hot_attention_reads_that_fact_alone(stories: list[Story]) -> None:
     for place in range(4):
         g = torch.eye(4)[place]
         inputs = weights.gru.inputs(facts)
-        context = weights.gru.read(inputs, [1] * 4, 1, g)[-1]
+        context = weights.gru.read(inputs, torch.tensor([4]), g)[-1]
         torch.testing.assert_close(context, inputs[place, 6:].tanh())
 
 
@@ -168,7 +168,7 @@ def test_equal_fact_and_question_have_a_gradient(stories: list[Story]) -> None:
     weights = model.rounds[0]
     assert isinstance(weights, Pass)
     laid = lay(batch_of(model, stories[:1]))
-    q = torch.ones(len(laid.order), 6, requires_grad=True)
+    q = torch.ones(len(laid.packing.order), 6, requires_grad=True)
     near = likeness(q[laid.question], q[laid.question])
     g = weights.attention(near, None, laid)
     (gradient,) = torch.autograd.grad((g * torch.arange(len(g))).sum(), q)
