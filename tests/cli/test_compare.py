@@ -10,7 +10,9 @@ from typer.testing import CliRunner
 
 from entnet.cli import app
 from entnet.data.jsonl import write_jsonl
-from entnet.models import kinds
+from entnet.experiments.sweep import Sweep
+from entnet.experiments.workers import LocalWorkers
+from entnet.models import kinds, model_class
 from entnet.report.comparison import comparison, standings, system_names, table_rows
 from small_networks import make_stories
 
@@ -50,7 +52,8 @@ def test_own_stories_side_by_side(files: tuple[Path, Path], tmp_path: Path) -> N
 
 def test_every_network_for_stories_has_a_recipe_and_the_same_time(tmp_path: Path) -> None:
     specs = comparison(tmp_path, [], 2.0, 3, [1, 3])
-    of_stories = {kind for kind in kinds() if not kind.startswith(("window-", "process-"))}
+    others = ("entnet.models.readers.", "entnet.models.processes.")
+    of_stories = {kind for kind in kinds() if not model_class(kind).__module__.startswith(others)}
     assert {spec.kind for spec in specs} == of_stories
     assert {spec.train["max_seconds"] for spec in specs} == {120.0}
     assert len(specs) == len(system_names()) * 2 * 3
@@ -59,6 +62,7 @@ def test_every_network_for_stories_has_a_recipe_and_the_same_time(tmp_path: Path
 
 def test_the_best_comes_first_and_means_are_over_seeds(tmp_path: Path) -> None:
     line = {"table": "compare", "seconds": 60.0, "epochs": 30, "parameters": 10, "task": 1}
+    line["train"] = {"max_seconds": 60.0}
     lines = [
         {**line, "variant": system, "seed": seed, "best": {"test_error": error}}
         for system, errors in {"one": (4.0, 8.0), "two": (5.0, 5.0)}.items()
@@ -73,6 +77,13 @@ def test_the_best_comes_first_and_means_are_over_seeds(tmp_path: Path) -> None:
     head, rows = table_rows(found)
     assert len(head) == len(rows[0])
     assert rows[1][1] == "6.0 ± 2.8"
+    assert dict(zip(head, rows[1], strict=True))["runs"] == "2 (2 cut)"
+
+
+def test_no_more_time_is_said_to_be_left_than_the_runs_have(tmp_path: Path) -> None:
+    sweep = Sweep(comparison(tmp_path, ["ntm"], 2.0, 3, [1]), tmp_path / "r", LocalWorkers(1))
+    sweep.waiting = list(sweep.specs)
+    assert sweep.seconds_left() == 3 * 120.0
 
 
 @pytest.mark.parametrize(

@@ -127,6 +127,8 @@ def _write(out: Path, results: Path, minutes: float, chart: bool, as_json: bool)
     head, rows = table_rows(found)
     figures = {"minutes": minutes, "systems": {one.system: one.to_dict() for one in found}}
     title = f"Test error in percent, mean ± standard deviation over seeds; {minutes:g} core-minutes"
+    if any(one.cut_short for one in found):
+        title += ". Cut: runs that the time limit ended"
     write_atomically(out / "compare.json", json.dumps(figures, indent=1).encode())
     write_atomically(out / "compare.md", f"{title}.\n\n{markdown_table(head, rows)}".encode())
     if chart:

@@ -221,10 +221,19 @@ class Sweep:
             done += run_cost(status.spec) * share
             seconds += now - status.began if share else 0.0
         speed = done / seconds if done and seconds else SENTENCES_A_SECOND
-        left = sum(run_cost(spec) for spec in self.waiting)
-        left += sum(run_cost(s.spec, s.epoch) for s in self.running.values())
+        left = sum(within_limit(spec, run_cost(spec) / speed) for spec in self.waiting)
+        left += sum(
+            within_limit(s.spec, run_cost(s.spec, s.epoch) / speed, now - s.began)
+            for s in self.running.values()
+        )
         together = min(self.workers.max_workers, len(self.waiting) + len(self.running)) or 1
-        return left / speed / together
+        return left / together
+
+
+def within_limit(spec: RunSpec, seconds: float, spent: float = 0.0) -> float:
+    """No more than the time that a run has, if that is limited, and has not spent."""
+    limit = float(spec.train.get("max_seconds", 0.0))
+    return min(seconds, max(limit - spent, 0.0)) if limit > 0 else seconds
 
 
 def refuse_outdated(specs: Sequence[RunSpec], results: Path) -> None:

@@ -12,6 +12,7 @@ from entnet.errors import EntNetError
 from entnet.experiments.plan import specs_of
 from entnet.experiments.preset import load_preset
 from entnet.experiments.results import read_results
+from entnet.report.markdown import number
 from entnet.tasks.spec import Result, RunSpec, TaskName
 
 PRESET = "compare"
@@ -89,6 +90,8 @@ class Standing:
     memory_mb: int | None
     minutes: float
     """Core-minutes of training, per run."""
+    cut_short: int = 0
+    """Runs that their time limit ended: with more time they might have come further."""
 
     @property
     def mean(self) -> float:
@@ -112,6 +115,7 @@ class Standing:
             },
             "seconds_per_epoch": round(self.seconds_per_epoch, 3),
             "minutes_per_run": round(self.minutes, 2),
+            "runs_cut_short": self.cut_short,
             "parameters": self.parameters,
             "peak_memory_mb": self.memory_mb,
         }
@@ -139,7 +143,12 @@ def _standing(system: str, lines: list[Result]) -> Standing:
         max(line["parameters"] for line in lines),
         max(held) if held else None,
         fmean(line["seconds"] for line in lines) / 60,
+        sum(map(_cut_short, lines)),
     )
+
+
+def _cut_short(line: Result) -> bool:
+    return 0 < line.get("train", {}).get("max_seconds", 0.0) <= line["seconds"]
 
 
 def _deviation(values: Sequence[float]) -> float:
@@ -161,8 +170,11 @@ def table_rows(found: Sequence[Standing]) -> tuple[list[str], list[list[str]]]:
         whole = [f"{one.mean:.1f}" if len(one.errors) == len(tasks) else "–"] if mean else []
         rows.append(
             [
-                *(one.system, *cells, *whole, str(sum(map(len, one.errors.values())))),
-                *(f"{one.seconds_per_epoch:.2f}", f"{one.minutes:.1f}", f"{one.parameters:,}"),
+                *(one.system, *cells, *whole),
+                str(sum(map(len, one.errors.values())))
+                + f" ({one.cut_short} cut)" * (one.cut_short > 0),
+                *(f"{one.seconds_per_epoch:.2f}", number(one.minutes)),
+                f"{one.parameters:,}",
                 "–" if one.memory_mb is None else str(one.memory_mb),
             ]
         )
@@ -170,7 +182,7 @@ def table_rows(found: Sequence[Standing]) -> tuple[list[str], list[list[str]]]:
 
 
 def draw(found: Sequence[Standing], path: Path) -> None:
-    """Test error by system and task: every seed a dot, their mean a bar."""
+    """Test error by system and task, or of one task by system: every seed a dot, their mean a bar."""
     try:
         import matplotlib
 
@@ -183,15 +195,20 @@ def draw(found: Sequence[Standing], path: Path) -> None:
     figure, axis = pyplot.subplots(
         figsize=(max(5.0, 0.35 * len(tasks) * len(found) + 2.5), 3.8), layout="constrained"
     )
-    for number, one in enumerate(found):
-        at = [tasks.index(task) + (number - (len(found) - 1) / 2) * width for task in one.errors]
+    for place, one in enumerate(found):
+        at = [tasks.index(task) + (place - (len(found) - 1) / 2) * width for task in one.errors]
         axis.bar(at, [fmean(e) for e in one.errors.values()], 0.9 * width, label=one.system)
-        for place, errors in zip(at, one.errors.values(), strict=True):
-            axis.plot([place] * len(errors), errors, ".", color="black", markersize=3)
+        for x, errors in zip(at, one.errors.values(), strict=True):
+            axis.plot([x] * len(errors), errors, ".", color="black", markersize=3)
     names = [f"task {task}" if task.isdigit() else task for task in tasks]
-    axis.set_xticks(range(len(tasks)), names)
     axis.set(ylabel="test error, %", ylim=(0, None))
     axis.axhline(5, color="grey", linewidth=0.8, linestyle=":")
-    axis.legend(fontsize="small", ncols=2)
+    if len(tasks) == 1:
+        places = [(place - (len(found) - 1) / 2) * width for place in range(len(found))]
+        axis.set_xticks(places, [one.system for one in found])
+        axis.set_xlabel(names[0])
+    else:
+        axis.set_xticks(range(len(tasks)), names)
+        axis.legend(fontsize="small", ncols=2)
     figure.savefig(path, dpi=120)
     pyplot.close(figure)
