@@ -48,12 +48,20 @@ def test_own_stories_side_by_side(files: tuple[Path, Path], tmp_path: Path) -> N
     again = run(app, [*command, "--json", "--no-chart"])
     assert again.exit_code == 0, again.output
     assert (out / "compare.jsonl").read_text() == lines
+    # With more time it is another comparison.
+    command[command.index("--minutes") + 1] = "0.02"
+    refused = run(app, command)
+    assert refused.exit_code == 1
+    assert "give another --out" in str(refused.exception)
 
 
 def test_every_network_for_stories_has_a_recipe_and_the_same_time(tmp_path: Path) -> None:
     specs = comparison(tmp_path, [], 2.0, 3, [1, 3])
-    others = ("entnet.models.readers.", "entnet.models.processes.")
-    of_stories = {kind for kind in kinds() if not model_class(kind).__module__.startswith(others)}
+    of_stories = {
+        kind
+        for kind in kinds()
+        if model_class(kind).__module__.rpartition(".")[0] == "entnet.models"
+    }
     assert {spec.kind for spec in specs} == of_stories
     assert {spec.train["max_seconds"] for spec in specs} == {120.0}
     assert len(specs) == len(system_names()) * 2 * 3

@@ -15,7 +15,7 @@ from entnet.errors import EntNetError
 from entnet.experiments.display import LiveDisplay, PlainLines
 from entnet.experiments.plan import parse_numbers
 from entnet.experiments.results import results_path
-from entnet.experiments.sweep import Sweep
+from entnet.experiments.sweep import Sweep, outdated_specs
 from entnet.experiments.workers import LocalWorkers
 from entnet.files import write_atomically
 from entnet.report.comparison import (
@@ -84,6 +84,11 @@ def compare(
         data,
     )
     results = results_path(out, PRESET)
+    if outdated := outdated_specs(specs, results):
+        raise EntNetError(
+            f"{out} has runs with other settings, such as other --minutes ({outdated[0].name}); "
+            "give another --out, or delete it"
+        )
     callback = LiveDisplay(console) if console.is_terminal and not as_json else None
     quiet = callback or (PlainLines(error_console if as_json else console))
     sweep = Sweep(specs, results, LocalWorkers(jobs or os.cpu_count() or 1), callback=quiet)

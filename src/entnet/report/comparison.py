@@ -148,7 +148,8 @@ def _standing(system: str, lines: list[Result]) -> Standing:
 
 
 def _cut_short(line: Result) -> bool:
-    return 0 < line.get("train", {}).get("max_seconds", 0.0) <= line["seconds"]
+    limit = float(line.get("train", {}).get("max_seconds", 0.0))
+    return 0 < limit <= float(line["seconds"])
 
 
 def _deviation(values: Sequence[float]) -> float:
