@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -10,6 +11,10 @@ import tomllib
 from pathlib import Path
 
 import pytest
+
+from entnet import write_babi
+from entnet.data.babi import file_name
+from small_tables import moving_stories
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "new-model.md").read_text(encoding="utf-8")
@@ -34,7 +39,8 @@ def run(command: list[str], folder: Path, **environment: str) -> str:
 
 @pytest.mark.slow
 def test_the_page_works_from_top_to_bottom(tmp_path: Path) -> None:
-    (_, model), (_, commands), (_, asking), (_, testing), (_, project), (_, blind) = BLOCKS[:6]
+    texts = [text for _, text in BLOCKS]
+    model, commands, asking, testing, preset, sweep, project, blind = texts[:8]
     for text in (model, blind):
         name = re.match(r"# (\w+\.py)\n", text)
         assert name is not None
@@ -55,6 +61,19 @@ def test_the_page_works_from_top_to_bottom(tmp_path: Path) -> None:
     )
     for kind in ("sharp", "blind"):
         assert f"test_gradients_are_right[{kind}] PASSED" in tested
+
+    # The official files are more than a test needs.
+    official = tmp_path / "data" / "babi" / "en"
+    for part in ("train", "test"):
+        write_babi(official / file_name(1, part), moving_stories(30))
+    (tmp_path / "mine.toml").write_text(
+        preset.replace("epochs = 60", "epochs = 2"), encoding="utf-8"
+    )
+    swept = run(["bash", "-e", "-c", sweep], tmp_path, ENTNET_DATA=str(tmp_path / "data"))
+    assert "4 of 4 runs done" in swept
+    lines = (tmp_path / "results" / "mine.jsonl").read_text().splitlines()
+    runs = {(json.loads(line)["kind"], json.loads(line)["seed"]) for line in lines}
+    assert runs == {("entnet", 1), ("entnet", 2), ("sharp", 1), ("sharp", 2)}
 
     # What installing that package would leave behind.
     points = tomllib.loads(project)["project"]["entry-points"]["entnet.models"]

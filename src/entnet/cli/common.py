@@ -27,7 +27,7 @@ from rich.progress import (
 from entnet.config import Config, ConfigError, TrainConfig
 from entnet.config.older import OLDER_TYPES
 from entnet.experiments.preset import merged
-from entnet.models.registry import load_model_file, source_of_file
+from entnet.models.registry import require_model_file
 from entnet.training.loop import Callback, EpochMetrics
 
 console = Console(highlight=False)
@@ -39,8 +39,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JS
 def _load_model_files(files: list[Path] | None) -> list[Path] | None:
     """Define the models of these files before anything else is done."""
     for file in files or ():
-        if source_of_file(file) is None:
-            load_model_file(file)
+        require_model_file(file)
     return files
 
 

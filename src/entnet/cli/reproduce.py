@@ -9,11 +9,11 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from entnet.cli.common import console, error_console, parse_settings, warn
+from entnet.cli.common import ModelFileOption, console, error_console, parse_settings, warn
 from entnet.errors import EntNetError
 from entnet.experiments.display import LiveDisplay, PlainLines, best_by_task
 from entnet.experiments.plan import is_changed, parse_numbers, specs_of
-from entnet.experiments.preset import PARTS, Preset, load_preset, preset_names
+from entnet.experiments.preset import PARTS, Preset, load_preset, preset_names, read_preset
 from entnet.experiments.results import line_key, read_results, results_path
 from entnet.experiments.sweep import Sweep, SweepCallback, drop_outdated
 from entnet.experiments.workers import LocalWorkers, Workers
@@ -31,7 +31,9 @@ def register(app: typer.Typer) -> None:
 
 
 def reproduce(
-    table: Annotated[str, typer.Argument(help=f"The table: {KNOWN}.")],
+    table: Annotated[
+        str, typer.Argument(help=f"The table: {KNOWN}; or a file of your own, mine.toml.")
+    ],
     tasks: Annotated[
         str | None,
         typer.Option(
@@ -88,6 +90,7 @@ def reproduce(
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Drop runs that were done with other settings.")
     ] = False,
+    model_file: ModelFileOption = None,
     engine: Annotated[Engine, typer.Option(help="Local processes, or a Ray cluster.")] = "local",
 ) -> None:
     """Run a table of the paper: every task, several seeds, each in a process of its own.
@@ -101,24 +104,41 @@ def reproduce(
     given = list(settings or []) + ([f"epochs={epochs}"] if epochs is not None else [])
     if vectors:
         given.append(f"vectors={vectors.resolve()}")
-    if table not in preset_names():
-        raise EntNetError(f"no table {table!r}; there are {KNOWN}")
-    preset = load_preset(table)
+    preset = _preset(table)
     wanted_tasks = _tasks(tasks, preset)
     wanted_seeds = _numbers(seeds, "--seeds")
     if trials and not preset.trials:
         raise EntNetError(f"nothing else was tried for {table}: it has no trials")
     changes = _changes(preset, given, variant)
     specs = specs_of(
-        preset, runs, wanted_tasks, wanted_seeds, variant, data_root=data, trials=trials, **changes
+        preset,
+        runs,
+        wanted_tasks,
+        wanted_seeds,
+        variant,
+        data_root=data,
+        trials=trials,
+        model_files=model_file or (),
+        **changes,
     )
     folder = results or (runs / "results" if any(map(is_changed, specs)) else Path("results"))
-    path = results_path(folder, table)
+    path = results_path(folder, preset.name)
     _check(specs, path)
     if fresh and (dropped := drop_outdated(specs, path)):
         warn(f"{dropped} runs with other settings dropped")
     stop_at_zero = preset.stop_at_zero and not all_seeds
     _sweep(Sweep(specs, path, _workers(engine, jobs), stop_at_zero, all_seeds, _callback()))
+
+
+def _preset(table: str) -> Preset:
+    """A table of the package, or a file of one's own."""
+    if table.endswith(".toml"):
+        return read_preset(Path(table))
+    if table not in preset_names():
+        raise EntNetError(
+            f"no table {table!r}; there are {KNOWN}, and files of your own, such as mine.toml"
+        )
+    return load_preset(table)
 
 
 def _check(specs: Sequence[RunSpec], path: Path) -> None:

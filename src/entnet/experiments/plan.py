@@ -25,6 +25,7 @@ def specs_of(
     data_root: Path | None = None,
     source: Options | None = None,
     trials: bool = False,
+    model_files: Sequence[Path] = (),
 ) -> list[RunSpec]:
     """The runs of a preset's table, or of its trials, or of the given tasks, seeds and variants.
 
@@ -40,6 +41,8 @@ def specs_of(
     changes = {**given["model"], **given["train"], **given["source"]}
     if preset.joint and trained != preset.tasks:
         changes["tasks"] = "+".join(map(str, trained))
+    files = tuple(str(file.resolve()) for file in model_files)
+    code = hashlib.sha256(b"".join(file.read_bytes() for file in model_files)).hexdigest()
     specs = []
     for variant in chosen:
         name = changed_name(variant.name, changes)
@@ -69,6 +72,8 @@ def specs_of(
                         options["source"],
                         variant.group,
                         str(data_root) if data_root else None,
+                        model_files=files,
+                        code=code if files else "",
                     )
                 )
     return specs

@@ -10,7 +10,7 @@ seeds = 10                  # of each variant, from 1 on
 stop_at_zero = true         # no further seeds for a task once a run ends with validation error 0
 tied = false                # true: keys tied to the entities in a task's vocabulary; "authors": to those
                             # that the authors' code has a list of
-paper = ["table2", "EntNet"]   # the column of the paper's figures that this stands beside
+paper = ["table2", "EntNet"]   # the column of the paper's figures that this stands beside, if any
 
 [model]                     # options of the network, as in `entnet train --set`
 [train]                     # options of its training
@@ -40,6 +40,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import Any
 
 from entnet.config import TrainConfig
@@ -194,6 +195,19 @@ def load_preset(name: str) -> Preset:
     )
 
 
+def read_preset(path: Path) -> Preset:
+    """A preset of one's own, in the same form; its results bear the file's name."""
+    if path.stem in preset_names():
+        raise EntNetError(
+            f"{path}: {path.stem} is a table of the package; give the file another name"
+        )
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise EntNetError(f"{path}: cannot be read: {error.strerror}") from error
+    return parse_preset(path.stem, text)
+
+
 def parse_preset(name: str, text: str, trials_text: str = "") -> Preset:
     """A preset from the text of its file, and of its trials' file; anything unknown or impossible in them
     is an error."""
@@ -305,6 +319,8 @@ def merged(*parts: Options) -> Options:
 
 
 def _pair(name: str, paper: Any) -> tuple[str, str]:
+    if paper is None:
+        return "", ""
     if not isinstance(paper, list) or len(paper) != 2:
         raise EntNetError(
             f'preset {name}: paper must be a table and a column, as ["table2", "EntNet"]'

@@ -12,6 +12,7 @@ from entnet.experiments.plan import specs_of
 from entnet.experiments.preset import load_preset
 from entnet.files import write_atomically
 from entnet.locks import is_locked, sole_use
+from entnet.models.registry import require_model_file
 from entnet.tasks import benchmark
 from entnet.tasks.spec import Result, RunSpec
 from entnet.training.trainer import Callback
@@ -24,6 +25,8 @@ CURVE_POINTS = 60
 
 def run_one(spec: RunSpec, callback: Callback | None = None) -> Result:
     """Do a run, from wherever it stands, and return its line of results."""
+    for file in spec.model_files:
+        require_model_file(file)
     directory = Path(spec.directory)
     finished = directory / "line.json"
     if not is_outdated(spec) and finished.is_file():

@@ -237,13 +237,13 @@ def within_limit(spec: RunSpec, seconds: float, spent: float = 0.0) -> float:
 
 
 def refuse_outdated(specs: Sequence[RunSpec], results: Path) -> None:
-    """Runs done or begun with other settings must not be mixed with these."""
+    """Runs done or begun with other settings or code must not be mixed with these."""
     outdated = outdated_specs(specs, results)
     if outdated:
         names = ", ".join(spec.name for spec in outdated[:3]) + (" …" if outdated[3:] else "")
         raise EntNetError(
-            f"{len(outdated)} of the runs were done or begun with other settings ({names}); --fresh drops "
-            "them and runs them again, or give changed settings another variant name"
+            f"{len(outdated)} of the runs were done or begun with other settings or code ({names}); "
+            "--fresh drops them and runs them again, or give changed settings another variant name"
         )
 
 

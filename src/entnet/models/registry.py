@@ -94,6 +94,12 @@ def load_model_file(path: Path | str) -> list[str]:
     return found
 
 
+def require_model_file(path: Path | str) -> None:
+    """Run a model file unless it has been, as it is now."""
+    if source_of_file(path) is None:
+        load_model_file(path)
+
+
 def source_of_file(path: Path | str) -> bytes | None:
     """The text of this file as it was run by ``load_model_file``, if it was and has not changed since."""
     source = _sources.get(_module_name(Path(path)))

@@ -49,6 +49,10 @@ class RunSpec:
     data_root: str | None = None
     """The data directory, if it is not the usual one."""
     checkpoint_seconds: float = 10.0
+    model_files: tuple[str, ...] = ()
+    """Files of one's own that define the kind of network."""
+    code: str = ""
+    """A hash of what is in them: with other code it is another run."""
 
     @property
     def key(self) -> RunKey:
@@ -75,6 +79,8 @@ class RunSpec:
         }
         if self.benchmark != "babi":
             decisive |= {"benchmark": self.benchmark, "source": self.source}
+        if self.code:
+            decisive["code"] = self.code
         return hashlib.sha256(json.dumps(decisive, sort_keys=True).encode()).hexdigest()[:12]
 
     def about(self) -> dict[str, Any]:
@@ -93,7 +99,8 @@ class RunSpec:
     @classmethod
     def from_json(cls, text: str) -> Self:
         values: dict[str, Any] = json.loads(text)
-        values["tasks"] = tuple(values["tasks"])
+        for name in ("tasks", "model_files"):
+            values[name] = tuple(values[name])
         return cls(**values)
 
 
