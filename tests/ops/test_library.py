@@ -44,6 +44,22 @@ def test_a_kernel_that_does_not_exist_is_refused() -> None:
     assert "EntNetError: ENTNET_KERNEL is 'mmx', but must be one of avx512" in done.stderr
 
 
+OUTDATED = """
+import _ctypes
+from pathlib import Path
+from entnet.ops import library, kernel_name
+library._PATH = Path(_ctypes.__file__)  # a library that has none of our functions
+kernel_name()
+"""
+
+
+def test_a_kernel_of_other_sources_is_refused() -> None:
+    done = python(OUTDATED, ENTNET_KERNEL="")
+    assert "EntNetError:" in done.stderr
+    assert "was built from other sources than these" in done.stderr
+    assert "python setup.py build_ext --inplace" in done.stderr
+
+
 WITHOUT = """
 from pathlib import Path
 import torch

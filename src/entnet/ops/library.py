@@ -46,7 +46,13 @@ def library() -> ctypes.CDLL | None:
             "install again with a C++ compiler (g++ or clang++) at hand to build it"
         )
         return None
-    _declare(loaded)
+    try:
+        _declare(loaded)
+    except AttributeError as error:
+        raise EntNetError(
+            f"{_PATH} was built from other sources than these ({error}); "
+            "`python setup.py build_ext --inplace` builds it again, and so does installing"
+        ) from error
     if wanted:
         check(loaded.entnet_choose_kernel(wanted.encode()))
     return loaded
