@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
 import socket
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import httpx2
 import pytest
 import yaml
 from typer.testing import CliRunner
@@ -247,22 +244,3 @@ def test_by_command(hub: Hub, tmp_path: Path) -> None:
     story = "Mary went to the garden.\nWhere is Mary?\n"
     done = run.invoke(app, ["ask", NAME], input=story)
     assert "garden" in done.output
-
-
-@pytest.mark.slow
-def test_a_service_of_the_hub(hub: Hub) -> None:
-    """In a process of its own, as a user starts it."""
-    hub.add(NAME, files_of("babi-qa1"))
-    command = [sys.executable, "-m", "entnet", "serve", NAME, "--port", "0"]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "COLUMNS": "200"}
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
-    ) as service:
-        assert service.stdout is not None
-        assert service.stderr is not None
-        found = re.search(r"http://\S+", service.stdout.readline())
-        assert found, service.stderr.read()
-        said = httpx2.get(f"{found.group()}/models", timeout=20).json()
-        service.terminate()
-        assert service.stderr.read() == ""
-    assert said["default"] == "qa1"
