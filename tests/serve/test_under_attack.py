@@ -92,8 +92,35 @@ def test_headers_without_end_are_refused(guarded: Any) -> None:
             connection.sendall(b"x: " + b"a" * 64_000)
         connection.settimeout(5)
         assert connection.recv(1000).startswith(b"HTTP/1.1 431 ")
+    with socket.create_connection(address(guarded.url)) as connection:
+        # Headers may also come behind a body in chunks.
+        chunked = b"content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n0\r\n"
+        with contextlib.suppress(OSError):
+            connection.sendall(b"POST /tell HTTP/1.1\r\nhost: localhost\r\n" + chunked)
+            for _ in range(50):
+                connection.sendall(lines)
+        assert is_closed_within(connection, 8)
+    assert resident_megabytes(guarded.process.pid) - before < 30
     long = {"x-long": "a" * 30_000}
     assert httpx2.get(guarded.url + "/health", headers=long, timeout=20).status_code == 200
+
+
+def test_requests_without_waiting_for_answers_are_bounded(guarded: Any) -> None:
+    """Each answer would let the next thousands in."""
+    request = b"GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n"
+    before = resident_megabytes(guarded.process.pid)
+    with socket.create_connection(address(guarded.url)) as connection:
+        with contextlib.suppress(OSError):
+            for _ in range(200):
+                connection.sendall(request * 1000)
+        assert is_closed_within(connection, 8)
+    assert resident_megabytes(guarded.process.pid) - before < 30
+    with socket.create_connection(address(guarded.url)) as connection:
+        connection.sendall(request * 50)
+        connection.settimeout(8)
+        answers = b""
+        while answers.count(b"HTTP/1.1 200 OK") < 50:
+            answers += connection.recv(65536)
 
 
 def test_a_request_in_drops_is_closed(guarded: Any) -> None:

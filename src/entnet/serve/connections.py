@@ -14,7 +14,10 @@ from typing import Any, ClassVar
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 MOST_HEAD_BYTES = 64_000
-"""Of a request, what comes before its body."""
+"""Of a request, what is not its body: address, headers, and what may stand between and behind chunks."""
+
+MOST_PIPELINED = 100
+"""Requests that a connection may send before the first of them is answered."""
 
 
 def _last_words(status: bytes, detail: bytes, header: bytes = b"") -> bytes:
@@ -53,8 +56,8 @@ class Limited(HttpToolsProtocol):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._deadline: asyncio.TimerHandle | None = None
-        self._head_bytes: int | None = None
-        """How much has come of a request whose headers are not complete."""
+        self._head_bytes = 0
+        """How much has come of this request that is not its body."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         if len(self.connections) >= self.most:
@@ -70,12 +73,10 @@ class Limited(HttpToolsProtocol):
         self._must_end_within(self.request_seconds)
 
     def data_received(self, data: bytes) -> None:
-        if self._head_bytes is not None:
-            self._head_bytes += len(data)
-            if self._head_bytes > MOST_HEAD_BYTES:
-                self._close_with(_TOO_LONG)
-                return
+        self._head_bytes += len(data)
         super().data_received(data)
+        if self._head_bytes > MOST_HEAD_BYTES:
+            self._refuse_the_rest()
         if self.transport.get_protocol() is not self:
             self._forget()  # a WebSocket from here on, with time limits of its own
         elif self.cycle is not None and not self.cycle.response_complete:
@@ -89,8 +90,18 @@ class Limited(HttpToolsProtocol):
         self._head_bytes = 0
 
     def on_headers_complete(self) -> None:
-        self._head_bytes = None
+        if len(self.pipeline) >= MOST_PIPELINED:
+            self.transport.abort()
+            raise ConnectionAbortedError  # ends the reading of what has come
         super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        self._head_bytes -= len(body)
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        super().on_message_complete()
+        self._head_bytes = 0
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
@@ -108,6 +119,13 @@ class Limited(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._forget()
         super().connection_lost(exc)
+
+    def _refuse_the_rest(self) -> None:
+        answering = self.cycle is not None and not self.cycle.response_complete
+        if answering and self.cycle.response_started:
+            self.transport.abort()
+        elif not self.transport.is_closing():
+            self._close_with(_TOO_LONG)
 
     def _close_with(self, answer: bytes) -> None:
         self.transport.write(answer)

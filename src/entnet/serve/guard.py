@@ -52,7 +52,7 @@ class Guard:
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         began = time.perf_counter()
-        status = 500
+        status = 499  # until an answer begins: the client went before
 
         async def watched_send(message: Message) -> None:
             nonlocal status

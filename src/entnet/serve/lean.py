@@ -50,7 +50,11 @@ def _lean(verb: Callable[..., Awaitable[Any]], status: int) -> ASGIApp:
             values["request"] = Request(scope)
         if body_name:
             _check_content_type(scope)
-            values[body_name] = parsed(body_type, await _body(receive))
+            try:
+                text = await _body(receive)
+            except ClientDisconnect:
+                return  # nobody waits for an answer
+            values[body_name] = parsed(body_type, text)
         value = await verb(**values)
         await send_json(send, status, b"" if status == 204 else encoded(value))
 
