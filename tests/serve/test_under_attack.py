@@ -175,6 +175,39 @@ def test_full_of_streams_it_says_so(guarded: Any) -> None:
         assert client.get("/health").status_code == 200
 
 
+def frame(kind: int, content: bytes, last: bool = True) -> bytes:
+    """What a client sends on a WebSocket."""
+    assert len(content) < 126
+    return bytes([kind | (0x80 if last else 0), 0x80 | len(content)]) + bytes(4) + content
+
+
+@pytest.mark.parametrize(
+    ("begun", "more"),
+    [(frame(1, b"{", False), frame(0, b"", False)), (b"", frame(9, b"a" * 125))],
+    ids=["fragments", "pings"],
+)
+def test_streams_that_never_come_to_a_point_are_closed(
+    guarded: Any, begun: bytes, more: bytes
+) -> None:
+    """A message in empty pieces without end; pings whose answers are not taken."""
+    handshake = (
+        b"GET /sessions/x/stream HTTP/1.1\r\nhost: localhost\r\nupgrade: websocket\r\n"
+        b"connection: Upgrade\r\nsec-websocket-version: 13\r\n"
+        b"sec-websocket-key: MDAwMDAwMDAwMDAwMDAwMA==\r\n\r\n"
+    )
+    before = resident_megabytes(guarded.process.pid)
+    with socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.connect(address(guarded.url))
+        connection.settimeout(8)
+        connection.sendall(handshake)
+        assert connection.recv(1000).startswith(b"HTTP/1.1 101 ")
+        connection.sendall(begun)
+        with pytest.raises((ConnectionResetError, BrokenPipeError)):
+            connection.sendall(more * 1_000_000)
+    assert resident_megabytes(guarded.process.pid) - before < 30
+
+
 def long_session(client: httpx2.Client) -> str:
     text = "Mary went to the garden. " * SENTENCES
     answer = client.post("/sessions", json={"model": MODEL, "text": text})

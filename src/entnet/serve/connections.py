@@ -12,12 +12,16 @@ from collections import OrderedDict
 from typing import Any, ClassVar
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.frames import Frame
 
 MOST_HEAD_BYTES = 64_000
 """Of a request, what is not its body: address, headers, and what may stand between and behind chunks."""
 
 MOST_PIPELINED = 100
 """Requests that a connection may send before the first of them is answered."""
+MOST_FRAGMENTS = 1000
+"""Of a message on a WebSocket, which may be empty each."""
 
 
 def _last_words(status: bytes, detail: bytes, header: bytes = b"") -> bytes:
@@ -143,3 +147,17 @@ class Limited(HttpToolsProtocol):
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
+
+
+class LimitedStream(WebSocketsSansIOProtocol):
+    """A WebSocket whose client takes what it is sent, and ends its messages."""
+
+    def handle_ping(self) -> None:
+        super().handle_ping()
+        if not self.writable.is_set():  # it asks on and takes no answer
+            self.transport.abort()
+
+    def handle_cont(self, event: Frame) -> None:
+        super().handle_cont(event)
+        if len(self.frames) > MOST_FRAGMENTS:
+            self.transport.abort()

@@ -9,7 +9,7 @@ import uvicorn
 
 from entnet.errors import EntNetError
 from entnet.serve.app import create_app
-from entnet.serve.connections import Limited
+from entnet.serve.connections import Limited, LimitedStream
 from entnet.serve.quiet import keep_logs_short
 from entnet.serve.settings import ServeSettings
 
@@ -26,8 +26,8 @@ def configured(
     return uvicorn.Config(
         create_app(sources, settings),
         http=Limited.limited_to(settings.max_connections, settings.request_seconds),
+        ws=LimitedStream,
         ws_max_size=settings.max_body_bytes,
-        ws_max_queue=2,
         ws_per_message_deflate=False,
         timeout_keep_alive=int(settings.idle_seconds) or 1,
         timeout_graceful_shutdown=grace_seconds,
