@@ -57,7 +57,8 @@ def start(
 ) -> str:
     """Serve on the cluster that ``RAY_ADDRESS`` names, or on one of this machine; returns the address."""
     settings = settings_for(host, settings)
-    # On a busy machine the proxy may take longer to come up than Ray gives it, which then kills it.
+    # Ray lets everything else on the machine go first, and kills a proxy that then comes up late.
+    os.environ.setdefault("RAY_worker_niceness", "0")
     for check in ("READY", "HEALTH"):
         os.environ.setdefault(f"RAY_SERVE_PROXY_{check}_CHECK_TIMEOUT_S", "30")
     try:
