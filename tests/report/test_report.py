@@ -19,7 +19,9 @@ from entnet.report.figures import all_tables, table_figures
 from entnet.report.index import later_work
 from entnet.report.markdown import number, put_between_markers
 from entnet.report.published import paper_column, paper_columns
-from entnet.report.write import report_figures, write_report
+from entnet.report.write import report_figures, report_pages, write_report
+
+ROOT = Path(__file__).parents[2]
 
 
 class MakeLine(Protocol):
@@ -291,3 +293,13 @@ def test_the_same_figures_give_the_same_charts(results: Path, tmp_path: Path) ->
 def test_the_report_command_gives_json(results: Path) -> None:
     outcome = CliRunner().invoke(app, ["report", "--results", str(results), "--json"])
     assert json.loads(outcome.output) == report_figures(results)
+
+
+def test_runs_with_changed_settings_alone_make_no_table(tmp_path: Path) -> None:
+    """`entnet report --results runs/results`, where `--set` and `--epochs` leave theirs."""
+    for path in (ROOT / "results").glob("*.jsonl"):
+        line = json.loads(path.read_text(encoding="utf-8").partition("\n")[0])
+        line["variant"] += "+epochs=2,width=8"
+        (tmp_path / path.name).write_text(json.dumps(line) + "\n", encoding="utf-8")
+    assert report_figures(tmp_path) == {}
+    assert report_pages(tmp_path) == []

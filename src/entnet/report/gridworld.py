@@ -43,6 +43,12 @@ def validation(line: Result) -> float:
     return statistics.fmean(error_at(line, length, "valid") for length in lengths)
 
 
+def _lines(results: Path, table: str) -> list[Result]:
+    """A table's runs; those whose settings were changed are no runs of it."""
+    lines = read_results(results_path(results, table))
+    return [line for line in lines if "+" not in line["variant"]]
+
+
 def rate_of(line: Result) -> float:
     """A run's learning rate, which its variant is named by: ``entnet-lr-0.01``."""
     return float(line["variant"].partition("-lr-")[2])
@@ -77,13 +83,13 @@ def details(results: Path = Path("results")) -> dict[str, dict[str, dict[str, Re
         for length in LENGTHS:
             lines = [
                 line
-                for line in read_results(results_path(results, "table1a"))
+                for line in _lines(results, "table1a")
                 if line["kind"] == kind and line["task"] == length and "+" not in line["variant"]
             ]
             if lines:
                 cell = _cell(lines, length, PAPER_1A[kind][length])
                 table1a.setdefault(kind, {})[str(length)] = cell
-    lines = read_results(results_path(results, "table1b"))
+    lines = _lines(results, "table1b")
     cells = {
         str(length): _cell(lines, length, PAPER_1B.get(length)) for length in TEST_LENGTHS if lines
     }
@@ -116,7 +122,7 @@ def pages(results: Path = Path("results")) -> list[Page]:
     ):
         if found[table]:
             draw = {name: partial(plot, results=results) for name, plot in images.items()}
-            lines = read_results(results_path(results, table))
+            lines = _lines(results, table)
             made.append(Page(table, title, body(found[table]), _runs(table, lines, found), draw))
     return made
 
@@ -238,7 +244,7 @@ def plot_generalisation(path: Path, results: Path = Path("results")) -> None:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise EntNetError("plots need matplotlib: pip install 'entnet[plots]'") from error
-    lines = read_results(results_path(results, "table1b"))
+    lines = _lines(results, "table1b")
     if not lines:
         raise EntNetError(f"{results}: no runs of table1b to draw")
     figure = Figure(figsize=(6.4, 4.0), layout="constrained")
