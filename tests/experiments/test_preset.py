@@ -178,6 +178,11 @@ def test_a_preset_names_its_column_of_the_paper() -> None:
         parse_preset("made-up", 'paper = "table2"')
 
 
+def test_a_name_with_a_dot_needs_quotes() -> None:
+    with pytest.raises(EntNetError, match=r'quotes: \[variant\."lr-0\.01"\]'):
+        parse_preset("made-up", "[variant.lr-0.01.train]\nlearning_rate = 0.01")
+
+
 def test_unknown_options_are_refused_before_any_run() -> None:
     with pytest.raises(ConfigError, match="widht"):
         parse_preset("made-up", PAPER + "[model]\nwidht = 3")

@@ -258,6 +258,10 @@ def _variants(
     variants = []
     for variant, values in tables.items():
         values = dict(values)
+        if rest := next(filter(str.isdigit, values), ""):
+            raise EntNetError(
+                f'preset {name}: a variant\'s name with a dot needs quotes: [variant."{variant}.{rest}"]'
+            )
         if variant in known:
             raise EntNetError(f"preset {name}, variant {variant}: the table has one of this name")
         extends = values.pop("extends", None)
