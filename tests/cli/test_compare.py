@@ -48,8 +48,10 @@ def test_own_stories_side_by_side(files: tuple[Path, Path], tmp_path: Path) -> N
     again = run(app, [*command, "--json", "--no-chart"])
     assert again.exit_code == 0, again.output
     assert (out / "compare.jsonl").read_text() == lines
-    # With more time it is another comparison.
-    command[command.index("--minutes") + 1] = "0.02"
+    # With more time, or other stories, it is another comparison.
+    more = [*command, "--minutes", "0.02"]
+    assert "give another --out" in str(run(app, more).exception)
+    write_jsonl(train, make_stories(61, 1, 3))
     refused = run(app, command)
     assert refused.exit_code == 1
     assert "give another --out" in str(refused.exception)

@@ -86,7 +86,7 @@ def compare(
     results = results_path(out, PRESET)
     if outdated := outdated_specs(specs, results):
         raise EntNetError(
-            f"{out} has runs with other settings, such as other --minutes ({outdated[0].name}); "
+            f"{out} has runs with other settings, such as other --minutes or stories ({outdated[0].name}); "
             "give another --out, or delete it"
         )
     callback = LiveDisplay(console) if console.is_terminal and not as_json else None

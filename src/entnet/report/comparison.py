@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,6 +30,14 @@ class OwnStories:
     @property
     def name(self) -> str:
         return self.train.stem
+
+    @property
+    def digest(self) -> str:
+        """Of what is in the files: runs on other stories are other runs."""
+        found = hashlib.sha256()
+        for path in filter(None, (self.train, self.valid, self.test)):
+            found.update(hashlib.sha256(path.read_bytes()).digest())
+        return found.hexdigest()[:12]
 
 
 def system_names() -> list[str]:
@@ -66,6 +75,7 @@ def comparison(
 def _on_own(spec: RunSpec, own: OwnStories) -> RunSpec:
     source = {"train": str(own.train), "test": str(own.test)}
     source |= {"valid": str(own.valid)} if own.valid else {}
+    source["digest"] = own.digest
     directory = Path(spec.directory.replace("/qa1/", f"/{own.name}/"))
     return replace(
         spec,
