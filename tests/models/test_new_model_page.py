@@ -67,13 +67,13 @@ def test_the_page_works_from_top_to_bottom(tmp_path: Path) -> None:
     for part in ("train", "test"):
         write_babi(official / file_name(1, part), moving_stories(30))
     (tmp_path / "mine.toml").write_text(
-        preset.replace("epochs = 60", "epochs = 2"), encoding="utf-8"
+        preset.replace("epochs = 60", "epochs = 2").replace("seeds = 2", "seeds = 1"),
+        encoding="utf-8",
     )
     swept = run(["bash", "-e", "-c", sweep], tmp_path, ENTNET_DATA=str(tmp_path / "data"))
-    assert "4 of 4 runs done" in swept
+    assert "2 of 2 runs done" in swept
     lines = (tmp_path / "results" / "mine.jsonl").read_text().splitlines()
-    runs = {(json.loads(line)["kind"], json.loads(line)["seed"]) for line in lines}
-    assert runs == {("entnet", 1), ("entnet", 2), ("sharp", 1), ("sharp", 2)}
+    assert {json.loads(line)["kind"] for line in lines} == {"entnet", "sharp"}
 
     # What installing that package would leave behind.
     points = tomllib.loads(project)["project"]["entry-points"]["entnet.models"]
