@@ -305,7 +305,7 @@ def test_a_slot_knows_how_long_ago_and_how_often_its_candidate_was_named() -> No
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.zero_()
-        model.question.bias[0] = 1.0
+        model.question.state.bias[0] = 1.0
         model.recency[:, 0] = torch.arange(21.0)
         plain = scores(model, batch)[0]
         model.count[:, 0] = 100.0 * torch.arange(11.0)

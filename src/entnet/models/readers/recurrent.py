@@ -1,18 +1,21 @@
 """EntNet with a recurrent encoder: what a candidate's slot reads is the place where the candidate stands.
 
     code        letter   shape        meaning
-    states      s_t      (T, d)       [→h ; ←h] of a bidirectional GRU at every word of a sentence
-    gate_view   s'_t     (N, d)       A s_t + a ⊙ e_t: the state and the word itself, as gates see it
-    question    q        (Q, d)       B s at the query's blank
+    states               (T, d)       [→h ; ←h] of a bidirectional GRU at every word of a sentence
+    update      s_t      (N, d)       an occurrence of a candidate, as its slot takes it in
+    gate_view   s'_t     (N, d)       the same, as gates see it
+    question    q        (Q, d)       the query at its blank
     keys        w_j      (S, m, d)    embeddings of the candidates; slots begin as these
 
+    (1)  s_t = Σ_i f_i ⊙ e_{t+i} + A [→h_t ; ←h_t] + b      f, A and b of its own for each of s, s' and q
     (2)  g_j = σ(s'·h_j + s'·w_j)     (3)  h̃_j = φ(U h_j + V w_j + W s)     (4)  h_j ← h_j + g_j h̃_j
     score of candidate j = q·(h_j + recency + count + asked)
 
-The paper leaves the encoder open ("any standard sequence encoder"). A story is read once, before the query
-is known. Sentences are encoded by themselves, so each distinct one once per batch, however many stories it
-stands in. ``recency``, ``count`` and ``asked`` are vectors, learnt for: how many sentences ago a candidate
-was last named, how often it was, whether the query names it as well.
+The paper leaves the encoder open ("any standard sequence encoder"); here it is the paper's own windows and a
+GRU beside them. A story is read once, before the query is known. Sentences are encoded by themselves, so each
+distinct one once per batch, however many stories it stands in. ``recency``, ``count`` and ``asked`` are
+vectors, learnt for: how many sentences ago a candidate was last named, how often it was, whether the query
+names it too.
 """
 
 from __future__ import annotations
@@ -31,6 +34,7 @@ from entnet.models.gru import BiGRU, rows
 from entnet.models.memory import Memory
 from entnet.models.readers.passage import (
     PassageReader,
+    Sequences,
     distinct_rows,
     joined,
     places_of,
@@ -50,6 +54,12 @@ class RecurrentConfig(EntNetConfig):
     width: int = 128
     """d: units of a slot and of an embedding; the GRU has half as many in each direction."""
     slots: int = 10
+    reach: int = 2
+    """Words to either side of a candidate that (1) sums, as the paper's windows do."""
+    query_reach: int = 4
+    """The same of a query's blank."""
+    state_dropout: float = 0.2
+    """Share of the GRU's units dropped in training; ``dropout`` is that of embeddings."""
     furthest: int = 20
     """Sentences after which a candidate's last occurrence is just long ago."""
     most: int = 10
@@ -57,7 +67,7 @@ class RecurrentConfig(EntNetConfig):
     activation: Literal["prelu", "identity"] = "identity"
     U: Matrix = "zero"
     V: Matrix = "zero"
-    W: Matrix = "trained"
+    W: Matrix = "identity"
     gate_bias: bool = False
     candidate_bias: bool = False
     normalise: bool = False
@@ -69,6 +79,9 @@ class RecurrentConfig(EntNetConfig):
         super().check()
         self.require(self.width % 2 == 0, f"width is {self.width}, but must be even")
         self.at_least(1, "furthest", "most")
+        self.at_least(0, "reach", "query_reach")
+        share = self.state_dropout
+        self.require(0 <= share < 1, f"state_dropout is {share}, but must be in [0, 1)")
         self.require(self.keys == "story", "the keys are the candidates that come with a story")
 
 
@@ -87,6 +100,21 @@ class Occurrences(NamedTuple):
     """(N, m) which candidates of its story the word is"""
 
 
+class View(nn.Module):
+    """(1) of a place in a sentence: the words about it by a learnt mask, and the GRU's state there."""
+
+    def __init__(self, width: int, reach: int, dropout: float) -> None:
+        super().__init__()
+        self.mask = nn.Parameter(torch.ones(2 * reach + 1, width))
+        self.state = nn.Linear(width, width)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, words: Tensor, states: Tensor) -> Tensor:
+        """words (N, 2 reach + 1, d), states (N, d) → (N, d)"""
+        seen: Tensor = (words * self.mask).sum(1) + self.state(self.dropout(states))
+        return seen
+
+
 @register
 class RecurrentEntNet(PassageReader):
     """Reads sentences with a GRU, and stories into a slot per candidate."""
@@ -99,8 +127,9 @@ class RecurrentEntNet(PassageReader):
         d = config.width
         self.embedding = nn.Parameter(torch.randn(len(vocab), d) * config.embedding_scale)
         self.encoder = BiGRU(d, d // 2)
-        self.gate_view, self.question = nn.Linear(d, d), nn.Linear(d, d)
-        self.gate_mask = nn.Parameter(torch.ones(d))
+        dropout = config.state_dropout
+        self.update, self.gate_view = (View(d, config.reach, dropout) for _ in range(2))
+        self.question = View(d, config.query_reach, dropout)
         self.memory = Memory(config)
         self.recency = nn.Parameter(torch.zeros(config.furthest + 1, d))
         self.count = nn.Parameter(torch.zeros(config.most + 1, d))
@@ -120,11 +149,13 @@ class RecurrentEntNet(PassageReader):
         states = self.encoder(table, at[: len(read.words)], read.lengths)
         slots = rows(table, at[len(read.words) :]).view(*keys.shape, -1)
         place = sentences.starts[which[found.row]] + found.column
-        told_of = self._dropped(rows(states, place))
-        gate_input = self.gate_view(told_of) + rows(table, at[place]) * self.gate_mask
-        memory = self._memory(batch, slots, found, told_of, gate_input)
+        about = around(read, place, self.config.reach)
+        here, window = rows(states, place), words_at(table, at, about)
+        update, gate_input = self.update(window, here), self.gate_view(window, here)
+        memory = self._memory(batch, slots, found, update, gate_input)
         blank = places_of(self.blank, asked) + len(sentences.words)
-        question = self.question(self._dropped(states[blank]))
+        about = around(read, blank, self.config.query_reach)
+        question = self.question(words_at(table, at, about), states[blank])
         return attend(question, memory + self._seen(batch, keys, found))
 
     def _memory(
@@ -176,6 +207,21 @@ def occurrences(batch: RaggedBatch, keys: Tensor) -> Occurrences:
     of = (words.unsqueeze(1) == keys[story]) & (row < until[story]).unsqueeze(1)
     here = of.any(1)
     return Occurrences(words[here], row[here], column[here], story[here], of[here])
+
+
+def around(read: Sequences, place: Tensor, reach: int) -> Tensor:
+    """(N, 2 reach + 1) the places about these in the same sequence; -1 where it has none."""
+    ends = read.lengths.cumsum(0)
+    of = torch.searchsorted(ends, place, right=True)
+    about = place.unsqueeze(1) + torch.arange(-reach, reach + 1, device=place.device)
+    inside = (about >= read.starts[of].unsqueeze(1)) & (about < ends[of].unsqueeze(1))
+    return about.masked_fill(~inside, -1)
+
+
+def words_at(table: Tensor, at: Tensor, places: Tensor) -> Tensor:
+    """Embeddings of the words at these places, zero where there is no word."""
+    words = rows(table, at[places.clamp_min(0)])
+    return words * (places >= 0).unsqueeze(-1)
 
 
 def _spread(values: Tensor, at: Tensor, empty: Tensor) -> Tensor:
