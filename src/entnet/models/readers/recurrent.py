@@ -11,11 +11,11 @@
     (2)  g_j = σ(s'·h_j + s'·w_j)     (3)  h̃_j = φ(U h_j + V w_j + W s)     (4)  h_j ← h_j + g_j h̃_j
     score of candidate j = q·(h_j + recency + count + asked)
 
-The paper leaves the encoder open ("any standard sequence encoder"); here it is the paper's own windows and a
-GRU beside them. A story is read once, before the query is known. Sentences are encoded by themselves, so each
-distinct one once per batch, however many stories it stands in. ``recency``, ``count`` and ``asked`` are
-vectors, learnt for: how many sentences ago a candidate was last named, how often it was, whether the query
-names it too.
+The paper leaves the encoder open ("any standard sequence encoder"); here it is the paper's own windows and
+a GRU beside them. A story is read once, before the query is known. Sentences are encoded by themselves, so
+each distinct one once per batch, however many stories it stands in. ``recency``, ``count`` and ``asked``
+are vectors, learnt for: how many sentences ago a candidate was last named, how often it was, whether the
+query names it too.
 """
 
 from __future__ import annotations
