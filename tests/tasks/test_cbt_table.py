@@ -22,10 +22,12 @@ from entnet.errors import EntNetError
 from entnet.experiments.plan import specs_of
 from entnet.experiments.preset import load_preset
 from entnet.experiments.results import read_results
-from entnet.experiments.running import run_one
+from entnet.experiments.running import members_of, run_one
 from entnet.models.base import StoryModel
+from entnet.models.entnet import EntNet
 from entnet.models.readers.passage import PassageReader
 from entnet.models.readers.reader import NetworkScorer
+from entnet.models.readers.recurrent import RecurrentEntNet
 from entnet.models.readers.scorer import accuracy, answers_of
 from entnet.report import cbt
 from entnet.tasks import cbt_data
@@ -42,6 +44,8 @@ NETWORKS = {"entnet-simple", "entnet-general", "window-lstm", "memnn", "memnn-se
 NETWORKS |= {"entnet-recurrent", *READERS}
 TOGETHER = {"entnet-simple-ensemble", "entnet-recurrent-mixture"}
 """Systems made of others' runs."""
+ALONE = {"begin": "", "frozen": False}
+"""Of a network that begins as another one in the table."""
 FEW = ["--epochs", "2", "--set", "width=16", "--set", "fresh=4"]
 
 
@@ -113,7 +117,10 @@ def test_every_system_gives_a_line_of_one_form(name: str, root: Path, tmp_path: 
         }
     elif name in NETWORKS:
         sizes = {"width": 16, "units": 16} if name in READERS else {"width": 16}
-        changes = {"model": sizes, "train": {"epochs": 2}, "source": {"fresh": 4}}
+        source = {"fresh": 4}
+        if name == "entnet-recurrent":
+            source |= ALONE
+        changes = {"model": sizes, "train": {"epochs": 2}, "source": source}
     spec, line = run_variant(name, root, tmp_path, **changes)
     assert line["schema"] == 2
     assert (line["table"], line["task"], line["seed"]) == ("table4", "NE", 1)
@@ -194,7 +201,9 @@ def test_a_mixture_is_never_worse_than_its_network_on_validation(
     }
     preset = load_preset("table4")
     variants = tuple(
-        dataclasses.replace(one, **{"task_options": {}, **small.get(one.name, {})})
+        dataclasses.replace(one, **{"task_options": {}, "source": {}, **small.get(one.name, {})})
+        if one.name in small
+        else one
         for one in preset.variants
     )
     small_preset = dataclasses.replace(preset, variants=variants)
@@ -260,10 +269,40 @@ def test_a_reader_begins_with_vectors_from_a_file(tmp_path: Path) -> None:
         passage_model("as", {"width": 3}, options, vocab)
 
 
+def test_the_recurrent_network_begins_as_the_simple_one(root: Path, tmp_path: Path) -> None:
+    """It trains that first, answers as it does, and keeps what it is told to."""
+    preset = load_preset("table4")
+    (spec,) = specs_of(preset, tmp_path, ["NE"], [1], ["entnet-recurrent"])
+    few = dataclasses.replace(spec, train={"epochs": 1, "learning_rate": 1e-9}, source=spec.source)
+    (member,) = members_of(few)
+    assert (member.variant, member.seed) == ("entnet-simple", 1)
+    simple = run_one(member)
+    line = run_one(few)
+    assert line["best"]["valid_error"] == pytest.approx(simple["best"]["valid_error"], abs=10)
+    begun, grown = (
+        StoryModel.from_pretrained(Path(one.directory) / "model") for one in (member, few)
+    )
+    assert isinstance(begun, EntNet)
+    assert isinstance(grown, RecurrentEntNet)
+    for word in ("baker", "xxxxx", "namea"):
+        was, now = (model.embedding[model.vocab.index[word]] for model in (begun, grown))
+        assert torch.equal(was, now)
+    assert begun.encoder.question_mask is not None
+    assert torch.equal(begun.encoder.question_mask, grown.question.mask)
+    assert begun.encoder.gate_mask is not None
+    assert torch.equal(begun.encoder.gate_mask[:5], grown.gate_view.mask)
+    with pytest.raises(ConfigError, match="frozen needs begin"):
+        PassageOptions(frozen=True)
+    with pytest.raises(EntNetError, match="masks of 5 words and width 8 is needed"):
+        passage_model("entnet-recurrent", {"width": 8}, PassageOptions(), grown.vocab, begun)
+    with pytest.raises(EntNetError, match="as does not begin as a network of kind entnet"):
+        passage_model("as", {}, PassageOptions(), grown.vocab, begun)
+
+
 def test_trials_leave_the_test_questions_alone(root: Path, tmp_path: Path) -> None:
-    changed = {"model": {"width": 8}, "train": {"epochs": 1}, "source": {"test": False}}
-    for name in ("entnet-simple", "entnet-recurrent"):
-        _, line = run_variant(name, root, tmp_path, **changed)
+    changed = {"model": {"width": 8}, "train": {"epochs": 1}}
+    for name, other in (("entnet-simple", {}), ("entnet-recurrent", ALONE)):
+        _, line = run_variant(name, root, tmp_path, **changed, source={"test": False, **other})
         assert "test_error" not in line["best"]
         assert line["best"]["valid_questions"] == 40
 

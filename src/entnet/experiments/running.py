@@ -46,12 +46,17 @@ def run_one(spec: RunSpec, callback: Callback | None = None) -> Result:
 
 
 def members_of(spec: RunSpec) -> list[RunSpec]:
-    """The runs that a run needs first: an ensemble those of its variant, a mixture language models too."""
-    if "of" not in spec.source:
+    """The runs that a run needs first: those of its ensemble or mixture, and the one it begins as."""
+    source = spec.source
+    wanted: dict[str, list[int]] = {}
+    if "of" in source:
+        wanted = {source["of"]: list(source["seeds"])}
+        wanted |= {name: [1] for name in source.get("language", ())}
+    if source.get("begin"):
+        wanted[source["begin"]] = [spec.seed]
+    if not wanted:
         return []
     root, preset = Path(spec.directory).parents[3], load_preset(spec.table)
-    wanted = {spec.source["of"]: spec.source["seeds"]}
-    wanted |= {name: [1] for name in spec.source.get("language", ())}
     members = [
         member
         for variant, seeds in wanted.items()

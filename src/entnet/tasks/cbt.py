@@ -144,12 +144,19 @@ def _network(spec: RunSpec, data: CbtData, callback: Callback | None) -> Result:
     asked: QuestionData[Any]
     if isinstance(options, PassageOptions):
         asked = data.passages
-        trainer = passage_trainer(*given, options, config, asked, about)
+        begin = _begun(spec, options.begin) if options.begin else None
+        trainer = passage_trainer(*given, options, config, asked, about, begin)
     else:
         asked = data.windows
         trainer = window_trainer(*given, options, config, asked, about, spec.checkpoint_seconds)
     line = trainer.train(callback)
     return {**line, "passes": round(options.passes(len(asked.train), line["epochs"]), 2)}
+
+
+def _begun(spec: RunSpec, variant: str) -> StoryModel:
+    """The network of another variant's run of the same seed, which lies beside this one."""
+    beside = Path(spec.directory).parents[1] / variant / f"seed{spec.seed}"
+    return StoryModel.from_pretrained(beside / "model")
 
 
 def options_class(kind: str) -> type[PassageOptions] | type[WindowOptions]:

@@ -16,8 +16,11 @@ from entnet.data.cbt.passages import Passages
 from entnet.data.cbt.windows import shuffled, with_fresh
 from entnet.data.story import RaggedBatch
 from entnet.data.vectors import read_vectors
+from entnet.errors import EntNetError
 from entnet.models.base import StoryModel, model_class
+from entnet.models.entnet import EntNet
 from entnet.models.readers.passage import PassageReader
+from entnet.models.readers.recurrent import RecurrentEntNet
 from entnet.tasks.questions import (
     QuestionData,
     QuestionOptions,
@@ -39,10 +42,15 @@ class PassageOptions(QuestionOptions):
     sentences in common, which are then encoded once."""
     vectors: str = ""
     """A file of word vectors, a word and its numbers per line, to start the embeddings from."""
+    begin: str = ""
+    """A variant of the table, a network on windows, as whose run of the same seed this one begins."""
+    frozen: bool = False
+    """What it begins as, embeddings and masks, is not trained further."""
 
     def check(self) -> None:
         super().check()
         self.at_least(1, "neighbours")
+        self.require(not self.frozen or bool(self.begin), "frozen needs begin, which it freezes")
 
     def order(self, count: int, seed: int, epoch: int) -> NDArray[np.int64]:
         """Neighbours stay together; where they stand is shuffled."""
@@ -78,7 +86,11 @@ class PassageSource:
 
 
 def passage_model(
-    kind: str, model_options: dict[str, Any], options: PassageOptions, vocab: Vocab
+    kind: str,
+    model_options: dict[str, Any],
+    options: PassageOptions,
+    vocab: Vocab,
+    begin: StoryModel | None = None,
 ) -> StoryModel:
     """An untrained reader; its embeddings begin as a file of vectors has them, if there is one."""
     words = with_fresh(vocab, options.fresh)
@@ -86,6 +98,12 @@ def passage_model(
     assert issubclass(network, PassageReader)
     config = network.config_class.from_dict({"vocabulary": len(words), **model_options})
     model = network(config, words)
+    if begin is not None:
+        if not (isinstance(model, RecurrentEntNet) and isinstance(begin, EntNet)):
+            raise EntNetError(
+                f"begin: {kind} does not begin as a network of kind {begin.config.kind}"
+            )
+        model.begin_as(begin, options.frozen)
     if options.vectors:
         model.start_from(read_vectors(options.vectors, vocab.index, "the questions"))
     return model
@@ -99,12 +117,13 @@ def passage_trainer(
     config: TrainConfig,
     data: QuestionData[Passages],
     about: dict[str, Any] | None = None,
+    begin: StoryModel | None = None,
     checkpoint_seconds: float = 60.0,
 ) -> Trainer:
-    """A run of a reader, ready to start."""
+    """A run of a reader, ready to start; with ``begin``, from what that network has learnt."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(config.seed)
-        model = passage_model(kind, model_options, options, data.vocab)
+        model = passage_model(kind, model_options, options, data.vocab, begin)
     return Trainer(
         directory,
         model,

@@ -28,8 +28,11 @@ from torch import Tensor, nn
 
 from entnet.config import EntNetConfig
 from entnet.config.model import Matrix
+from entnet.data.cbt.windows import FRESH, known_words
 from entnet.data.story import RaggedBatch
+from entnet.errors import EntNetError
 from entnet.models.base import register
+from entnet.models.entnet import EntNet
 from entnet.models.gru import BiGRU, rows
 from entnet.models.memory import Memory
 from entnet.models.readers.passage import (
@@ -108,6 +111,8 @@ class View(nn.Module):
         self.mask = nn.Parameter(torch.ones(2 * reach + 1, width))
         self.state = nn.Linear(width, width)
         self.dropout = nn.Dropout(dropout)
+        for parameter in self.state.parameters():
+            nn.init.zeros_(parameter)  # training begins with the windows alone
 
     def forward(self, words: Tensor, states: Tensor) -> Tensor:
         """words (N, 2 reach + 1, d), states (N, d) → (N, d)"""
@@ -135,6 +140,31 @@ class RecurrentEntNet(PassageReader):
         self.count = nn.Parameter(torch.zeros(config.most + 1, d))
         self.asked = nn.Parameter(torch.zeros(d))
         self.after_update()
+
+    @torch.no_grad()
+    def begin_as(self, simple: EntNet, frozen: bool = False) -> None:
+        """Take over the embeddings and the masks of a network on windows; states then add to these.
+
+        ``frozen``: what was taken over is not trained.
+        """
+        encoder = simple.encoder
+        masks = (encoder.story_mask, encoder.gate_mask, encoder.question_mask)
+        for view, mask in zip((self.update, self.gate_view, self.question), masks, strict=True):
+            size = view.mask.shape
+            if mask is None or len(mask) < size[0] or mask.shape[1] != size[1]:
+                raise EntNetError(
+                    f"a network with masks of {size[0]} words and width {size[1]} is needed to begin as"
+                )
+            view.mask.copy_(mask[: size[0]])
+            view.mask.requires_grad_(not frozen)
+        self.embedding.requires_grad_(not frozen)
+        fresh = [FRESH.format(n) for n in range(len(simple.vocab) - known_words(simple.vocab))]
+        for number, word in enumerate(self.vocab.words):
+            if word in simple.vocab:
+                self.embedding[number] = simple.embedding[simple.vocab.index[word]]
+            elif fresh and number >= known_words(self.vocab):
+                spare = fresh[(number - known_words(self.vocab)) % len(fresh)]
+                self.embedding[number] = simple.embedding[simple.vocab.index[spare]]
 
     def forward(self, batch: RaggedBatch) -> Tensor:
         """(Q, m) scores of the candidates."""
