@@ -42,7 +42,7 @@ from interrupted import interrupt
 READERS = {"as", "ga", "epireader", "aoa", "nse"}
 NETWORKS = {"entnet-simple", "entnet-general", "window-lstm", "memnn", "memnn-self"}
 NETWORKS |= {"entnet-recurrent", *READERS}
-TOGETHER = {"entnet-simple-ensemble", "entnet-recurrent-mixture"}
+TOGETHER = {"entnet-simple-ensemble", "entnet-simple-mixture", "entnet-recurrent-mixture"}
 """Systems made of others' runs."""
 ALONE = {"begin": "", "frozen": False}
 """Of a network that begins as another one in the table."""
@@ -209,6 +209,8 @@ def test_a_mixture_is_never_worse_than_its_network_on_validation(
     small_preset = dataclasses.replace(preset, variants=variants)
     monkeypatch.setattr("entnet.experiments.running.load_preset", lambda _: small_preset)
     (spec,) = specs_of(small_preset, tmp_path, ["NE"], [1], ["entnet-recurrent-mixture"])
+    both = {**spec.source, "language": ["kneser-ney-cache", "lstm"]}
+    spec = dataclasses.replace(spec, source=both)
     line = run_one(spec)
     assert set(line["weights"]) == {"kneser-ney-cache", "lstm"}
     data = CbtData(find_questions(), "NE")
