@@ -17,6 +17,8 @@ RESULTS = ROOT / "results"
 
 LINES = {
     "1k": 20,
+    "auto-10k": 19,
+    "auto-1k": 20,
     "best-10k": 48,
     "best-1k": 134,
     "best-bow": 61,
