@@ -17,9 +17,10 @@ from entnet.cli.propara import evaluate_propara
 from entnet.config import TrainConfig
 from entnet.data.cbt.format import read_cbt
 from entnet.data.reading import read_stories
-from entnet.data.story import Corpus, Story
+from entnet.data.story import Story
 from entnet.errors import EntNetError
 from entnet.models import EntNet, StoryModel
+from entnet.models.base import encode_stories
 from entnet.models.card import read_manner
 from entnet.models.processes.base import ProcessModel
 from entnet.models.readers.reader import NetworkScorer, chooses
@@ -192,7 +193,7 @@ def score_stories(
     """Errors and loss on the stories of a file, as `--json` prints them, and the answers."""
     config = network.config
     try:
-        corpus = Corpus.encode(stories, network.vocab, config.sentence_length, config.lowercase)
+        corpus = encode_stories(stories, network.vocab, config)
     except ValueError as error:
         raise EntNetError(f"{file}: {error}") from error
     if corpus.unknown_words:

@@ -97,6 +97,11 @@ class EntNetConfig(ModelConfig):
     """With tied keys: the word that each slot stands for. With "named": words that get a slot, at most
     ``slots`` in a story."""
 
+    context_length: int = 0
+    """The last of a sentence's ``sentence_length`` places, this many, hold the first words of the last
+    sentence before it that named one of ``key_words``: those whom she, he and they may be (named keys; the
+    paper's networks read windows of words on CBT, but not here)."""
+
     output: Literal["words", "slots"] = "words"
     """(6) over words, or the attention itself as a distribution over slots."""
     hops: int = 1
@@ -144,6 +149,11 @@ class EntNetConfig(ModelConfig):
             self.require(self.output == "words", 'named keys answer with words: output = "words"')
         else:
             self.require(not self.key_words, "key_words are for tied and named keys only")
+        self.require(
+            0 <= self.context_length < self.sentence_length,
+            f"context_length is {self.context_length}, but must leave some of the {self.sentence_length} "
+            "places of a sentence",
+        )
         self.require(
             self.output == "words" or self.hops == 1, "the direct output over slots has one hop"
         )

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -61,6 +62,28 @@ def longest_sentence(stories: Iterable[Story]) -> int:
     texts = {text for story in stories for text in story.sentences}
     texts |= {question.text for story in stories for question in story.questions}
     return max((len(tokenise(text)) for text in texts), default=1)
+
+
+@dataclass(frozen=True)
+class Context:
+    """What is read beside a sentence: the first words of the last one that named an entity."""
+
+    length: int
+    """How many words of it."""
+    entities: frozenset[int]
+
+    def of(self, sentences: Sequence[Sequence[int]]) -> list[list[int]]:
+        """The context of each sentence of a story."""
+        held: list[int] = []
+        contexts: list[list[int]] = []
+        for words in sentences:
+            contexts.append(held)
+            held = self.after(words, held)
+        return contexts
+
+    def after(self, words: Sequence[int], held: list[int]) -> list[int]:
+        """The context for what follows this sentence."""
+        return list(words[: self.length]) if self.entities.intersection(words) else held
 
 
 @dataclass(frozen=True)
@@ -144,8 +167,12 @@ class Corpus:
         vocab: Vocab,
         sentence_length: int | None = None,
         lowercase: bool = True,
+        context: Context | None = None,
     ) -> Corpus:
-        """Turn stories into numbers. Sentences longer than ``sentence_length`` are an error."""
+        """Turn stories into numbers. Sentences longer than ``sentence_length`` are an error.
+
+        With a context, its words stand in the last of these places.
+        """
         known: dict[str, list[int]] = {}
         unknown: dict[str, None] = {}
 
@@ -164,15 +191,23 @@ class Corpus:
         unknown.update(dict.fromkeys(vocab.unknown(answers)))
         longest = max((len(ids) for ids in known.values()), default=1)
         length = sentence_length or max(longest, 1)
-        if longest > length:
+        most = length - (context.length if context else 0)
+        if longest > most:
             culprit = max(known, key=lambda text: len(known[text]))
             raise ValueError(
-                f"a sentence of {longest} words, where this network reads at most {length}: "
+                f"a sentence of {longest} words, where this network reads at most {most}: "
                 f"{culprit!r}"
             )
+        offsets = np.cumsum([0, *(len(story.sentences) for story in stories)])
+        words = _padded(sentences, length)
+        if context is not None:
+            for first, last in pairwise(offsets.tolist()):
+                words[first:last, most:] = _padded(
+                    context.of(sentences[first:last]), context.length
+                )
         return cls(
-            words=_padded(sentences, length),
-            story_offsets=np.cumsum([0, *(len(story.sentences) for story in stories)]),
+            words=words,
+            story_offsets=offsets,
             question_words=_padded(questions, length),
             question_story=np.array([i for i, _ in asked], dtype=np.int64),
             question_after=np.array([question.after for _, question in asked], dtype=np.int64),

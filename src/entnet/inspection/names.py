@@ -17,7 +17,7 @@ from entnet.data.sources import require_babi
 from entnet.data.story import Corpus, Story
 from entnet.data.world.mixture import HOUSE_TASKS, mixture, sized_stories
 from entnet.data.world.pools import UNKNOWN
-from entnet.models.base import StoryModel
+from entnet.models.base import StoryModel, encode_stories
 from entnet.renaming import rename
 from entnet.tracker import Tracker
 from entnet.training.engine import choose_engine
@@ -29,7 +29,7 @@ BINS = 10
 
 def encoded(model: StoryModel, stories: Sequence[Story]) -> Corpus:
     config = model.config
-    return Corpus.encode(stories, model.vocab, config.sentence_length, config.lowercase)
+    return encode_stories(stories, model.vocab, config)
 
 
 def error(model: StoryModel, stories: Sequence[Story]) -> float:

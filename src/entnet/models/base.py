@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
@@ -15,8 +15,8 @@ from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
 from entnet import hub
-from entnet.config import ConfigError, ModelConfig, TrainConfig
-from entnet.data.story import RaggedBatch
+from entnet.config import ConfigError, EntNetConfig, ModelConfig, TrainConfig
+from entnet.data.story import Context, Corpus, RaggedBatch, Story
 from entnet.errors import EntNetError, ModelFileError
 from entnet.files import write_atomically
 from entnet.models.registry import model_class, register, source_of
@@ -27,6 +27,7 @@ __all__ = [
     "FORMAT_VERSION",
     "Answers",
     "StoryModel",
+    "encode_stories",
     "list_pretrained",
     "locate",
     "model_class",
@@ -41,6 +42,19 @@ SOURCE_FILE = "model.py"
 """The copy of a user's own model file that is kept beside its weights; never run unasked."""
 
 Answers = Literal["vocabulary", "candidates"]
+
+
+def context_of(config: ModelConfig, vocab: Vocab) -> Context | None:
+    """What such a network reads beside each sentence; None for most, which read nothing more."""
+    if not isinstance(config, EntNetConfig) or not config.context_length:
+        return None
+    return Context(config.context_length, frozenset(vocab.encode(config.key_words)))
+
+
+def encode_stories(stories: Sequence[Story], vocab: Vocab, config: ModelConfig) -> Corpus:
+    """Stories in numbers, as a network of this configuration reads them."""
+    context = context_of(config, vocab)
+    return Corpus.encode(stories, vocab, config.sentence_length, config.lowercase, context)
 
 
 class StoryModel(nn.Module):

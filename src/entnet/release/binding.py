@@ -7,9 +7,9 @@ from functools import cache
 from entnet.binding import Kind, Places, bind_story
 from entnet.config import TrainConfig
 from entnet.data.babi_tasks import TASKS, generate
-from entnet.data.story import Corpus, Story, longest_sentence
+from entnet.data.story import Story, longest_sentence
 from entnet.kinds import find_kinds
-from entnet.models.base import StoryModel
+from entnet.models.base import StoryModel, encode_stories
 from entnet.renaming import rename
 from entnet.symmetries import find_symmetries
 from entnet.tasks.spec import JOINT
@@ -71,7 +71,7 @@ def confirmed_places(places: Places, task: int, network: StoryModel) -> Places:
 
 def _error(network: StoryModel, stories: list[Story]) -> float:
     config = network.config
-    corpus = Corpus.encode(stories, network.vocab, config.sentence_length, config.lowercase)
+    corpus = encode_stories(stories, network.vocab, config)
     engine = choose_engine(network, TrainConfig())
     return score(engine, corpus.entries("story", config.memory_limit)).error_percent
 

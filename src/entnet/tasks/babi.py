@@ -7,8 +7,8 @@ from typing import Any
 
 from entnet.config import Config, TrainConfig
 from entnet.data.splits import TaskStories, joint_stories, require_task, task_stories
-from entnet.data.story import Corpus, Story, story_words
-from entnet.models.base import StoryModel, model_class
+from entnet.data.story import Story, story_words
+from entnet.models.base import StoryModel, encode_stories, model_class
 from entnet.tasks.entities import entities_of
 from entnet.tasks.spec import JOINT, Options, Result, RunSpec
 from entnet.text import Vocab
@@ -91,6 +91,6 @@ def task_scores(
 def error_percent(network: StoryModel, stories: list[Story], train: TrainConfig) -> float:
     """A network's error on all questions of the stories, in percent."""
     config = network.config
-    corpus = Corpus.encode(stories, network.vocab, config.sentence_length, config.lowercase)
+    corpus = encode_stories(stories, network.vocab, config)
     engine = choose_engine(network, train)
     return score(engine, corpus.entries("story", config.memory_limit)).error_percent

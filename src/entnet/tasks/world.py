@@ -28,7 +28,9 @@ KINDS = tuple(
     )
 )
 
-ENTITIES = tuple(word for kind in KINDS for word in kind.members)
+NAMES = tuple(word for kind in KINDS for word in kind.members)
+ENTITIES = tuple(word for kind in KINDS[:2] for word in kind.members)
+"""Words that get a slot: people and things. Slots of places make training much slower (docs/names.md)."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ def run(spec: RunSpec, callback: Callback | None) -> Result:
 
 def vocabulary(stories: list[Story]) -> Vocab:
     """The words of the stories, all names, all lists; without the fillers."""
-    words = story_words(stories) | set(ENTITIES) | set(pools.lists()) | {pools.UNKNOWN}
+    words = story_words(stories) | set(NAMES) | set(pools.lists()) | {pools.UNKNOWN}
     return Vocab.build(words - set(pools.FILLERS))
 
 

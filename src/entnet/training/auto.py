@@ -22,7 +22,7 @@ from torch import nn
 
 from entnet.config import TrainConfig
 from entnet.data.story import Corpus, Story
-from entnet.models.base import StoryModel
+from entnet.models.base import StoryModel, encode_stories
 from entnet.symmetries import Symmetries, confirmed
 from entnet.training.auto_source import Augmentation, AutoSource
 from entnet.training.engine import Engine
@@ -182,7 +182,7 @@ class Validation:
 def losses(model: StoryModel, stories: Sequence[Story]) -> list[float]:
     """The loss of each question; of one whose answer the vocabulary lacks, the mean of the others."""
     config = model.config
-    corpus = Corpus.encode(stories, model.vocab, config.sentence_length, config.lowercase)
+    corpus = encode_stories(stories, model.vocab, config)
     entries = corpus.entries("story", config.memory_limit)
     groups = entries.groups(256)
     found = np.zeros(corpus.questions)

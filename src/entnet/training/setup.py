@@ -9,9 +9,9 @@ from typing import Any
 
 from entnet.config import TrainConfig
 from entnet.data.babi import split_validation
-from entnet.data.story import Corpus, Story, longest_sentence, story_words
+from entnet.data.story import Story, longest_sentence, story_words
 from entnet.errors import EntNetError
-from entnet.models.base import StoryModel, model_class
+from entnet.models.base import StoryModel, encode_stories, model_class
 from entnet.models.processes.base import ProcessModel
 from entnet.symmetries import Symmetries, TooLittleError, find_symmetries
 from entnet.text import Vocab
@@ -69,11 +69,11 @@ def prepare(
     model_config = network.config_class.from_dict(
         {**options, "vocabulary": len(vocab), "sentence_length": length}
     )
-    train_corpus = Corpus.encode(train, vocab, length, lowercase)
+    train_corpus = encode_stories(train, vocab, model_config)
     data = RunData(
         train_corpus,
-        Corpus.encode(valid, vocab, length, lowercase),
-        Corpus.encode(test, vocab, length, lowercase) if test else None,
+        encode_stories(valid, vocab, model_config),
+        encode_stories(test, vocab, model_config) if test else None,
     )
     if config.schedule == "auto" and config.augment:
         data = replace(data, symmetries=_symmetries(train), held_out=tuple(valid))

@@ -21,7 +21,8 @@ _GO = (
 )
 _THEN = r"(?:Then|After that|Afterwards|Following that)"
 TIMED = re.compile(rf"(?:({_TIME}) )?(\w+) {_GO} the (\w+)(?: ({_TIME}))?\.", re.IGNORECASE)
-PRONOUN = re.compile(rf"{_THEN} (?:she|he|they) {_GO} the (\w+)\.")
+PRONOUN = re.compile(rf"(?:{_THEN} )?(?:she|he|they) {_GO} the (\w+)\.", re.IGNORECASE)
+SHE = ("she", "he")
 BOTH = re.compile(rf"(\w+) and (\w+) {_GO} the (\w+)\.")
 WENT = re.compile(rf"(\w+) (?:{_GO}|is in) the (\w+)\.")
 NOT_IN = re.compile(r"(\w+) is (?:no longer|not) in the (\w+)\.")
@@ -153,7 +154,7 @@ class MixedStory:
 def _facts(
     sentence: str, company: tuple[str, ...]
 ) -> tuple[list[tuple[str, ...]], tuple[str, ...]]:
-    """What a sentence says; and who went somewhere in it, whom the next may call she, he or they."""
+    """What a sentence says; and whom it is about, whom the next may call she, he or they."""
     if match := PRONOUN.fullmatch(sentence):
         return [("at", person, match[1]) for person in company], company
     if match := BOTH.fullmatch(sentence):
@@ -164,9 +165,11 @@ def _facts(
         return [("was", timed[2], str(time), timed[3])], ()
     if match := WENT.fullmatch(sentence):
         return [("at", *match.groups())], (match[1],)
-    for kind, pattern in (
-        ("not", NOT_IN), ("either", EITHER), ("get", GOT), ("drop", DROPPED), ("give", GAVE)
-    ):  # fmt: skip
+    for kind, pattern in (("get", GOT), ("drop", DROPPED)):
+        if match := pattern.fullmatch(sentence):
+            (who,) = company if match[1].lower() in SHE else (match[1],)
+            return [(kind, who, match[2])], (who,)
+    for kind, pattern in (("not", NOT_IN), ("either", EITHER), ("give", GAVE)):
         if match := pattern.fullmatch(sentence):
             return [(kind, *match.groups())], ()
     raise UnsolvableError(f"not understood: {sentence!r}")

@@ -33,12 +33,11 @@ class Asker:
             self._where_is_person,
             self._is_in,
             self._is_in,
-            self._is_in,
         ]
         if cast.things:
             self.forms += [
-                *[self._where_is_thing] * 3,
-                *[self._where_was_thing] * 3,
+                *[self._where_is_thing] * 6,
+                *[self._where_was_thing] * 5,
                 *[self._how_many] * 2,
                 *[self._list] * 2,
                 *[self._gift] * (6 if cast.giving else 1),
@@ -98,7 +97,9 @@ class Asker:
         stops = self.known.things[what].stops if what in self.known.things else []
         place = self._place()
         if stops and self.dice.chance(0.9):
-            place = self.dice.pick(stops) or place
+            # As in bAbI, most are about the last way that it was carried.
+            last = self.dice.chance(0.6)
+            place = (stops[-1] if last else self.dice.pick(stops)) or place
         return f"Where was the {what} before the {place}?", self.known.where_was_thing(what, place)
 
     def _where_was_person(self) -> Asked:

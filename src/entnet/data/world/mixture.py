@@ -12,8 +12,8 @@ from entnet.data.world.story import draw_cast, tell_story
 
 HOUSE_TASKS = (1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14)
 """bAbI's tasks that are told of people in a house."""
-TASK_SHARE = 0.35
-FILLED_SHARE = 0.1
+TASK_SHARE = 0.3
+FILLED_SHARE = 0.0
 """Share of the stories told with words that say nothing: sentences are longer and begin elsewhere."""
 LONGEST = 120
 

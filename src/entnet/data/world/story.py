@@ -46,7 +46,7 @@ class Teller:
         self.lying = {thing: dice.pick(cast.places) for thing in cast.things}
         self.hands: dict[str, list[str]] = {name: [] for name in cast.people}
         self.before: tuple[str, ...] = ()
-        """Of whom the last sentence told that they went somewhere: she, he or they."""
+        """Whom the last sentence was about: she, he or they."""
         self.pronouns = {name: dice.pick(("she", "he")) for name in cast.people}
 
     def tell(self) -> None:
@@ -60,9 +60,17 @@ class Teller:
             return self._doubt()
         return self._walk()
 
-    def _say(self, sentence: str, walked: tuple[str, ...] = ()) -> None:
+    def _say(self, sentence: str, about: tuple[str, ...] = ()) -> None:
         self.sentences.append(sentence[0].upper() + sentence[1:])
-        self.before = walked
+        self.before = about
+
+    def _pronoun(self) -> str:
+        """For those whom the last sentence was about."""
+        return self.pronouns[self.before[0]] if len(self.before) == 1 else "they"
+
+    def _subject(self, name: str) -> str:
+        """Somebody by name, or now and then by pronoun."""
+        return self._pronoun() if self.before == (name,) and self.dice.chance(0.4) else name
 
     def _went(self) -> str:
         plain = self.cast.plain or self.dice.chance(0.7)
@@ -73,8 +81,8 @@ class Teller:
         went = self._went()
         if self.before and dice.chance(0.35):
             company = self.before
-            one = len(company) == 1
-            who = f"{dice.pick(pools.THEN)} {self.pronouns[company[0]] if one else 'they'}"
+            then = f"{dice.pick(pools.THEN)} " if dice.chance(0.6) else ""
+            who = f"{then}{self._pronoun()}"
         elif len(cast.people) > 1 and dice.chance(cast.company):
             company = tuple(dice.draw(cast.people, 2))
             who = f"{company[0]} and {company[1]}"
@@ -115,7 +123,8 @@ class Teller:
             self.hands[name].remove(what)
             self.lying[what] = self.place_of[name]
             self.knowledge.drops(name, what)
-            self._say(f"{name} {dice.pick(pools.DROP)} the {what}{self._there(0.2)}.")
+            who = self._subject(name)
+            self._say(f"{who} {dice.pick(pools.DROP)} the {what}{self._there(0.2)}.", (name,))
             return True
         here = [
             (name, thing)
@@ -129,7 +138,8 @@ class Teller:
         del self.lying[what]
         self.hands[name].append(what)
         self.knowledge.gets(name, what)
-        self._say(f"{name} {dice.pick(pools.GET)} the {what}{self._there(0.5)}.")
+        who = self._subject(name)
+        self._say(f"{who} {dice.pick(pools.GET)} the {what}{self._there(0.5)}.", (name,))
         return True
 
     def _give(self) -> bool:
