@@ -6,7 +6,7 @@ place in the sentence says, where one kind only has stood in training:
 
     places = Places.learn(stories, kinds)
     names = Names(places)
-    names, words, new, _ = names.read(["alice", "went", "to", "the", "cellar"], vocab)
+    names, words, new, *_ = names.read(["alice", "went", "to", "the", "cellar"], vocab)
     words                    # ["mary", "went", "to", "the", "bathroom"], for the network
     names.told("bathroom")   # "cellar", for people
 """
@@ -54,6 +54,8 @@ class Read(NamedTuple):
     words: list[str]
     new: tuple[Bound, ...]
     unbound: tuple[Unbound, ...]
+    left_out: tuple[str, ...] = ()
+    """New words without which it is a sentence of training; they are not among ``words``."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,8 @@ class Places:
     """``up the _ |``: the kinds that stood between these words."""
     questions: Mapping[str, tuple[bool, ...]]
     """``where is #0``: of each of its blanks, whether what fills it was always named before."""
+    sentences: frozenset[str] = frozenset()
+    """``#0 went to the #2``: the sentences that were told."""
 
     @cached_property
     def kind_of(self) -> Mapping[str, int]:
@@ -108,13 +112,14 @@ class Places:
                     known = questions.get(frame, (True,) * len(before))
                     questions[frame] = tuple(a and b for a, b in zip(known, before, strict=True))
         stood = {context: tuple(sorted(of)) for context, of in contexts.items()}
-        return cls(tuple(kinds), stood, questions)
+        return cls(tuple(kinds), stood, questions, frozenset(seen))
 
     def to_json(self) -> dict[str, Any]:
         return {
             "kinds": [{"name": kind.name, "members": list(kind.members)} for kind in self.kinds],
             "places": {context: list(of) for context, of in sorted(self.contexts.items())},
             "questions": {frame: list(named) for frame, named in sorted(self.questions.items())},
+            "sentences": sorted(self.sentences),
         }
 
     @classmethod
@@ -124,6 +129,7 @@ class Places:
             tuple(Kind(kind["name"], tuple(kind["members"])) for kind in values["kinds"]),
             {context: tuple(of) for context, of in values["places"].items()},
             {frame: tuple(named) for frame, named in values["questions"].items()},
+            frozenset(values.get("sentences", ())),
         )
         words = [word for kind in found.kinds for word in (kind.name, *kind.members)]
         kinds = {NO_KIND, *range(len(found.kinds))}
@@ -165,6 +171,8 @@ class Names:
         """A sentence in the network's words; ``known`` are all of these. New words are bound."""
         if len(words) > MOST_WORDS or self._nothing_new(words, known):
             return Read(self, self.in_members(words), (), ())
+        left_out = self._new_besides(words, known)
+        words = [word for word in words if word not in left_out]
         kinds, unclear = self._kinds_of(words, known)
         members, used = dict(self.members), dict(self.named)
         new: list[Bound] = []
@@ -180,7 +188,15 @@ class Names:
             if member != word:
                 new.append(Bound(word, self.places.kinds[kind].name, member))
         names = Names(self.places, members) if len(members) > len(self.members) else self
-        return Read(names, names.in_members(words), tuple(new), tuple(unbound))
+        return Read(names, names.in_members(words), tuple(new), tuple(unbound), left_out)
+
+    def _new_besides(self, words: Sequence[str], known: Container[str]) -> tuple[str, ...]:
+        """New words without which this is a sentence of training: "quickly" in "Mary quickly went to the
+        garden". Those that it needs are none of them."""
+        new = tuple(word for word in words if word not in known and word not in self.members)
+        rest = [word for word in self.in_members(words) if word in known]
+        frame = " ".join(_labels(rest, self.places.kind_of))
+        return new if frame in self.places.sentences else ()
 
     def in_members(self, words: Sequence[str]) -> list[str]:
         """Words as the network reads them. A word whose place another has taken becomes no word at all."""
@@ -289,7 +305,7 @@ def bind_story(places: Places, story: Story, known: Container[str]) -> Story:
     sentences: list[str] = []
     after = [names]
     for sentence in story.sentences:
-        names, words, _, _ = names.read(tokenise(sentence), known)
+        names, words, *_ = names.read(tokenise(sentence), known)
         sentences.append(" ".join(words))
         after.append(names)
     questions = []

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 
 from entnet.config import ConfigError, EntNetConfig
+from entnet.data.story import Question, Story
+from entnet.models.base import encode_stories
 from random_batches import NAMED, random_batch, random_network
+
+TOLD = ("w1 w20 w25", "w22 w25", "w23 w2 w24", "w22 w24 w3")
 
 
 @pytest.mark.parametrize("slots", [3, 40])
@@ -48,3 +53,24 @@ def test_nobody_named_is_an_answer_from_the_question_alone() -> None:
 def test_what_cannot_be_is_refused(options: dict[str, object]) -> None:
     with pytest.raises(ConfigError):
         EntNetConfig(**{**NAMED, "vocabulary": 30, **options})  # type: ignore[arg-type]
+
+
+def test_the_context_is_the_last_sentence_that_named_somebody() -> None:
+    stories = [Story(tuple(TOLD), (Question(4, "where is w1", "w25"),))]
+    model = random_network({**NAMED, "context_length": 2, "sentence_length": 6}).eval()
+    corpus = encode_stories(stories, model.vocab, model.config)
+    w = model.vocab.index
+    assert corpus.words[:, 4:].tolist() == [
+        [0, 0],
+        [w["w1"], w["w20"]],
+        [w["w1"], w["w20"]],
+        [w["w23"], w["w2"]],
+    ]
+    with torch.inference_mode():
+        state = model.initial_state()
+        for text in TOLD:
+            numbers = model.vocab.encode(text.split())
+            state, _ = model.step(state, torch.tensor([numbers + [0] * (6 - len(numbers))]))
+        wanted = model(corpus.entries().batch(np.array([0])))
+        asked = torch.from_numpy(corpus.question_words)
+        torch.testing.assert_close(model.read(state, asked).scores, wanted, rtol=1e-4, atol=1e-5)

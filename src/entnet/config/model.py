@@ -28,6 +28,11 @@ class ModelConfig(Config):
     memory_limit: int | None = 70
     """Sentences a question can look back on (paper: 70, task 3: 130; authors' code: 150 there)."""
 
+    @property
+    def longest_sentence(self) -> int:
+        """Words in the longest sentence or question that can be read."""
+        return self.sentence_length
+
     def check(self) -> None:
         self.at_least(2, "vocabulary")
         self.at_least(1, "sentence_length")
@@ -121,6 +126,10 @@ class EntNetConfig(ModelConfig):
     """The same for free keys."""
     dropout: float = 0.0
     """Share of embedding dimensions dropped in training, one mask a story (0.5 on CBT)."""
+
+    @property
+    def longest_sentence(self) -> int:
+        return self.sentence_length - self.context_length
 
     def check(self) -> None:
         super().check()

@@ -72,18 +72,22 @@ class Context:
     """How many words of it."""
     entities: frozenset[int]
 
-    def of(self, sentences: Sequence[Sequence[int]]) -> list[list[int]]:
+    def of(self, sentences: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
         """The context of each sentence of a story."""
-        held: list[int] = []
-        contexts: list[list[int]] = []
+        held: tuple[int, ...] = ()
+        contexts: list[tuple[int, ...]] = []
         for words in sentences:
             contexts.append(held)
             held = self.after(words, held)
         return contexts
 
-    def after(self, words: Sequence[int], held: list[int]) -> list[int]:
-        """The context for what follows this sentence."""
-        return list(words[: self.length]) if self.entities.intersection(words) else held
+    def after(self, words: Sequence[int], held: tuple[int, ...]) -> tuple[int, ...]:
+        """The context of what follows this sentence, whose own was ``held``."""
+        return tuple(words[: self.length]) if self.entities.intersection(words) else held
+
+    def beside(self, words: Sequence[int], held: tuple[int, ...]) -> list[int]:
+        """A sentence with its context in the last of its places."""
+        return [*words[: len(words) - self.length], *held, *[0] * (self.length - len(held))]
 
 
 @dataclass(frozen=True)
@@ -369,7 +373,7 @@ def _supports(questions: Sequence[Question]) -> Ints | None:
     return facts
 
 
-def _padded(rows: list[list[int]], length: int) -> Ints:
+def _padded(rows: Sequence[Sequence[int]], length: int) -> Ints:
     out = np.zeros((len(rows), length), dtype=np.int64)
     for i, row in enumerate(rows):
         out[i, : len(row)] = row

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from entnet.config import EntNetConfig, TrainConfig
 from entnet.data.story import RaggedBatch
 from entnet.errors import EntNetError
-from entnet.models.base import Answers, StoryModel, register
+from entnet.models.base import Answers, StoryModel, context_of, register
 from entnet.models.compiled import stream_of
 from entnet.models.encoder import Encoder, encode
 from entnet.models.layers import dropout_mask
@@ -56,6 +56,8 @@ class EntNet(StoryModel):
         )
         self.entities = frozenset(vocab.encode(config.key_words) if config.keys == "named" else ())
         """Numbers of the words that get a slot as a story names them."""
+        self.context = context_of(config, vocab)
+        """What is read beside each sentence; None for nothing."""
         allowed = torch.full((config.vocabulary,), config.answer_set == "vocabulary")
         allowed[list(config.answer_words)] = True
         self.register_buffer("allowed", allowed, persistent=False)
@@ -183,7 +185,8 @@ class EntNet(StoryModel):
         if not self.streams:
             return super().step(state, words)
         if self.config.keys == "named":
-            state = self.with_slots_for(state, words[0].tolist())
+            state, numbers = self.heard(state, words[0].tolist())
+            words = words.new_tensor([numbers])
         stream = stream_of(self, state.memory, words)
         if stream is not None:
             keys = state.keys[0] if state.keys.dim() == 3 else state.keys
@@ -196,10 +199,16 @@ class EntNet(StoryModel):
         )
         return state._replace(memory=trace.memory), trace.gate
 
-    def with_slots_for(self, state: MemoryState, words: Sequence[int]) -> MemoryState:
+    def heard(self, state: MemoryState, words: Sequence[int]) -> tuple[MemoryState, list[int]]:
+        """The slots that a sentence finds, where stories name them, and the sentence with its context."""
+        state = self._with_slots_for(state, words)
+        if self.context is None:
+            return state, list(words)
+        after = self.context.after(words, state.context)
+        return state._replace(context=after), self.context.beside(words, state.context)
+
+    def _with_slots_for(self, state: MemoryState, words: Sequence[int]) -> MemoryState:
         """A slot more for each entity that is named for the first time, as long as there is room."""
-        if self.config.keys != "named":
-            return state
         new = [word for word in dict.fromkeys(words) if word in self.entities]
         new = [word for word in new if word not in state.named][
             : self.config.slots - len(state.named)
@@ -207,10 +216,10 @@ class EntNet(StoryModel):
         if not new:
             return state
         keys = self.keys_of(new)
-        return MemoryState(
-            torch.cat([state.memory, keys], 1),
-            torch.cat([state.keys, keys], 1),
-            (*state.named, *new),
+        return state._replace(
+            memory=torch.cat([state.memory, keys], 1),
+            keys=torch.cat([state.keys, keys], 1),
+            named=(*state.named, *new),
         )
 
     def keys_of(self, words: Sequence[int]) -> Tensor:

@@ -51,7 +51,7 @@ def confirmed_places(places: Places, task: int, network: StoryModel) -> Places:
         for number in (TASKS if task == JOINT else (task,))
         for story in generate(number, CHECKED if task else CHECKED // 4, seed=1, split="valid")
     ]
-    if longest_sentence(stories) > network.config.sentence_length:
+    if longest_sentence(stories) > network.config.longest_sentence:
         return Places((), {}, {})  # it was trained on shorter ones, so nothing can be confirmed
     usual = _error(network, stories)
     known = network.vocab.index

@@ -55,7 +55,7 @@ class Offer:
             "slots": config.slots,
             "width": config.width,
             "words": len(model.vocab) - 1,
-            "longest_sentence": config.sentence_length,
+            "longest_sentence": config.longest_sentence,
             "keys": config.keys,
             "parameters": model.parameter_count(),
         }

@@ -32,6 +32,8 @@ class Kept(NamedTuple):
     memory: Tensor
     named: tuple[int, ...]
     """Words that slots stand for, where a story names its own."""
+    context: tuple[int, ...]
+    """Words that are read beside the next sentence."""
     key_words: tuple[str, ...]
     sentences_read: int
     position: Position
@@ -49,6 +51,7 @@ def to_bytes(model: StoryModel, kept: Kept) -> bytes:
         "position": json.dumps(asdict(kept.position)),
         "names": json.dumps(dict(kept.members)),
         "named": json.dumps(kept.named),
+        "context": json.dumps(kept.context),
     }
     return save({"memory": kept.memory.cpu().contiguous()}, about)
 
@@ -64,8 +67,10 @@ def from_bytes(model: StoryModel, key_words: Sequence[str], snapshot: bytes) -> 
     if about["keys"] != json.dumps(tuple(key_words)):
         raise SnapshotError("the snapshot was taken with other key words")
     members, named = _names(model, about)
+    context = _context(model, about.get("context", "[]"))
     position = _position(about.get("position", "{}"))
-    return Kept(memory, named, tuple(key_words), int(about["sentences_read"]), position, members)
+    read = int(about["sentences_read"])
+    return Kept(memory, named, context, tuple(key_words), read, position, members)
 
 
 def check_memory(model: StoryModel, kept: Tensor, now: MemoryState, keys: Tensor) -> None:
@@ -133,6 +138,19 @@ def _names(model: StoryModel, about: Mapping[str, str]) -> tuple[dict[str, str],
     if not right:
         raise SnapshotError("a snapshot whose names cannot be read")
     return members, named
+
+
+def _context(model: StoryModel, text: str) -> tuple[int, ...]:
+    """Words that are read beside the next sentence."""
+    most = model.config.sentence_length - model.config.longest_sentence
+    try:
+        context = tuple(json.loads(text))
+        right = all(type(word) is int and 0 <= word < len(model.vocab) for word in context)
+    except (ValueError, TypeError, RecursionError):
+        right = False
+    if not right or len(context) > most:
+        raise SnapshotError("a snapshot whose context cannot be read")
+    return context
 
 
 def _position(text: str) -> Position:

@@ -102,7 +102,10 @@ class Tracker:
             if names is not None:
                 read = names.read(tokens, self.model.vocab.index)
                 names, tokens = read.names, read.words
-            encoded.append((text, *encode_words(self.model, tokens, self.strict), read))
+            words, unknown = encode_words(self.model, tokens, self.strict)
+            if read is not None:
+                unknown = (*read.left_out, *unknown)
+            encoded.append((text, words, unknown, read))
         stream = stream_for(self.model)
         done: list[SentenceRead] = []
         for text, words, unknown, read in encoded:
@@ -139,13 +142,13 @@ class Tracker:
         """Read one sentence into the memory; says how far the gates opened, and how far slots moved."""
         state = self.state
         if self._names_slots:
-            state = with_slots(self.model).with_slots_for(state, words)
+            state, words = with_slots(self.model).heard(state, words)
         if stream is not None:
             memory, opened, moved = stream.step_numbers(state.memory, state.keys, words)
-            self.state = MemoryState(memory, state.keys, state.named)
+            self.state = state._replace(memory=memory)
             return tuple(opened), tuple(moved)
         with torch.no_grad():
-            self.state, gates = self.model.step(state, self._there(words))
+            self.state, gates = self.model.step(self.state, self._there(words))
         if not self.model.slot_count:
             return (), ()
         by = torch.linalg.vector_norm(self.state.memory - state.memory, dim=-1)
@@ -253,6 +256,7 @@ class Tracker:
         kept = snapshots.Kept(
             self.state.memory[0],
             self.state.named,
+            self.state.context,
             self._keys,
             self.sentences_read,
             self.position,
@@ -273,7 +277,7 @@ class Tracker:
             keys = with_slots(self.model).keys_of(kept.named)
         snapshots.check_memory(self.model, kept.memory, self.state, keys)
         memory = kept.memory.unsqueeze(0).to(self.state.memory.device)
-        self.state = MemoryState(memory, keys, kept.named)
+        self.state = MemoryState(memory, keys, kept.named, kept.context)
         if places is not None:
             self.names = Names(places, kept.members)
         self.sentences_read = kept.sentences_read

@@ -35,7 +35,7 @@ def encode_words(
         unknown = tuple(model.vocab.unknown(word for word in tokens if word))
     if unknown and strict:
         raise TextError(f"words never seen in training: {', '.join(unknown)}")
-    longest = model.config.sentence_length
+    longest = model.config.longest_sentence
     if len(numbers) > longest and not model.reads_any_length:
         numbers = [number for number in numbers if number]
         if len(numbers) > longest:
@@ -43,7 +43,7 @@ def encode_words(
                 f"{len(numbers)} words are too many for this network, which reads sentences of up to "
                 f"{longest}: {_shortened(' '.join(tokens))!r}"
             )
-    numbers += [0] * (longest - len(numbers))
+    numbers += [0] * (model.config.sentence_length - len(numbers))
     return numbers, unknown
 
 
