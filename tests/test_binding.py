@@ -204,3 +204,37 @@ def test_new_words_are_left_out_where_the_rest_is_a_sentence_of_training() -> No
         assert list(got.left_out) == [w for w in tokenise(told) if w not in plain]
     # A new verb is no word more: without it, nobody would have said so.
     assert read("mary scampered to the kitchen")[1] == ["mary", "scampered", "to", "the", "kitchen"]
+
+
+def test_a_pronoun_becomes_that_of_the_word_that_a_name_stands_for() -> None:
+    """In task 11 she is Mary or Sandra, and a network may have learned that."""
+    stories = generate(11, 600, seed=1)
+    learned = Places.learn(stories, KINDS[:2])
+    assert learned.pronouns == {"she": ("mary", "sandra"), "he": ("daniel", "john")}
+    assert Places.from_json(learned.to_json()) == learned
+    known = story_words(stories)
+    told = ("Alice went to the garden.", "Then she went to the office.")
+    for pronoun in ("she", "he"):
+        cast = dict(alice="zed") if pronoun == "he" else {}
+        names, read = Names(learned), []
+        for text in told:
+            words = [cast.get(w, pronoun if w == "she" else w) for w in tokenise(text)]
+            names, read, *_ = names.read(words, known)
+        (member,) = set(names.members.values()) & set(KINDS[0].members)
+        assert member in learned.pronouns[read[1]]
+    # Of names that the network knows, nothing is changed.
+    names, _, *_ = Names(learned).read(tokenise("john went to the garden"), known)
+    assert names.read(tokenise("then she went to the office"), known).words[1] == "she"
+
+
+def test_a_question_may_name_what_the_story_did_not() -> None:
+    stories = generate(9, 600, seed=1)
+    known = story_words(stories)
+    names = Names(Places.learn(stories, KINDS[:2]))
+    names = names.read(tokenise("zed went to the garden"), known).names
+    asked = names.asked(tokenise("is zed in the brewery"), known)
+    place = asked[-1]
+    assert asked[:1] == ["is"] and place in KINDS[1].members and place != "garden"
+    assert names.why_unknown(tokenise("is zed in the brewery"), known) is None
+    assert names.why_unknown(tokenise("is bob in the garden"), known) == "'bob' is not in the story"
+    assert "brewery" not in names.members

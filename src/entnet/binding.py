@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Self
 
@@ -77,6 +77,9 @@ class Places:
     """``where is #0``: of each of its blanks, whether what fills it was always named before."""
     sentences: frozenset[str] = frozenset()
     """``#0 went to the #2``: the sentences that were told."""
+    pronouns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Words that say again whom the sentence before was about, and after which names: she after Mary, he
+    after John. Empty where any may follow any name."""
 
     @cached_property
     def kind_of(self) -> Mapping[str, int]:
@@ -93,13 +96,16 @@ class Places:
         contexts: dict[str, set[int]] = defaultdict(set)
         questions: dict[str, tuple[bool, ...]] = {}
         seen: set[str] = set()
+        pronouns = _PronounFinder(kinds)
         for story in stories:
             named: set[str] = set()
+            pronouns.begin()
             waiting = sorted(story.questions, key=lambda question: question.after)
             for count, sentence in enumerate(("", *story.sentences)):
                 words = tokenise(sentence)
                 named.update(words)
                 labels = tuple(_labels(words, kind_of))
+                pronouns.hear(words, labels)
                 if " ".join(labels) not in seen:
                     seen.add(" ".join(labels))
                     for i, label in enumerate(labels):
@@ -112,7 +118,7 @@ class Places:
                     known = questions.get(frame, (True,) * len(before))
                     questions[frame] = tuple(a and b for a, b in zip(known, before, strict=True))
         stood = {context: tuple(sorted(of)) for context, of in contexts.items()}
-        return cls(tuple(kinds), stood, questions, frozenset(seen))
+        return cls(tuple(kinds), stood, questions, frozenset(seen), pronouns.found())
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -120,6 +126,7 @@ class Places:
             "places": {context: list(of) for context, of in sorted(self.contexts.items())},
             "questions": {frame: list(named) for frame, named in sorted(self.questions.items())},
             "sentences": sorted(self.sentences),
+            "pronouns": {word: list(after) for word, after in sorted(self.pronouns.items())},
         }
 
     @classmethod
@@ -130,8 +137,10 @@ class Places:
             {context: tuple(of) for context, of in values["places"].items()},
             {frame: tuple(named) for frame, named in values["questions"].items()},
             frozenset(values.get("sentences", ())),
+            {word: tuple(after) for word, after in values.get("pronouns", {}).items()},
         )
         words = [word for kind in found.kinds for word in (kind.name, *kind.members)]
+        words += [*found.sentences, *(name for after in found.pronouns.values() for name in after)]
         kinds = {NO_KIND, *range(len(found.kinds))}
         if not (
             all(isinstance(word, str) for word in words)
@@ -159,6 +168,8 @@ class Names:
     places: Places
     members: Mapping[str, str] = field(default_factory=dict)
     """What each name of the story stands for; a name that the network knows mostly stands for itself."""
+    about: str = ""
+    """The member that the last sentence with names was about, where there are pronouns; none if several."""
 
     @cached_property
     def named(self) -> Mapping[str, str]:
@@ -170,7 +181,7 @@ class Names:
     def read(self, words: Sequence[str], known: Container[str]) -> Read:
         """A sentence in the network's words; ``known`` are all of these. New words are bound."""
         if len(words) > MOST_WORDS or self._nothing_new(words, known):
-            return Read(self, self.in_members(words), (), ())
+            return self._read(words)
         left_out = self._new_besides(words, known)
         words = [word for word in words if word not in left_out]
         kinds, unclear = self._kinds_of(words, known)
@@ -187,8 +198,24 @@ class Names:
             members[word], used[member] = member, word
             if member != word:
                 new.append(Bound(word, self.places.kinds[kind].name, member))
-        names = Names(self.places, members) if len(members) > len(self.members) else self
-        return Read(names, names.in_members(words), tuple(new), tuple(unbound), left_out)
+        names = replace(self, members=members) if len(members) > len(self.members) else self
+        return names._read(words)._replace(
+            new=tuple(new), unbound=tuple(unbound), left_out=left_out
+        )
+
+    def _read(self, words: Sequence[str]) -> Read:
+        """A sentence whose names are bound. A pronoun becomes that of the member that a name stands for."""
+        read, pronouns = self.in_members(words), self.places.pronouns
+        if not pronouns:
+            return Read(self, read, (), ())
+        if self.about and self.named.get(self.about) != self.about:
+            fitting = next((word for word, after in pronouns.items() if self.about in after), "")
+            read = [fitting or word if word in pronouns else word for word in read]
+        may_be = {member for after in pronouns.values() for member in after}
+        named = [word for word in read if word in may_be]
+        about = self.about if not named else named[0] if len(named) == 1 else ""
+        names = self if about == self.about else replace(self, about=about)
+        return Read(names, read, (), ())
 
     def _new_besides(self, words: Sequence[str], known: Container[str]) -> tuple[str, ...]:
         """New words without which this is a sentence of training: "quickly" in "Mary quickly went to the
@@ -197,6 +224,37 @@ class Names:
         rest = [word for word in self.in_members(words) if word in known]
         frame = " ".join(_labels(rest, self.places.kind_of))
         return new if frame in self.places.sentences else ()
+
+    def asked(self, words: Sequence[str], known: Container[str]) -> list[str]:
+        """A question in the network's words. A new name in it stands, for this question only, for a member
+        that neither the story nor the question uses."""
+        read = self.in_members(words)
+        if all(word in known for word in read):
+            return read
+        kinds = self._kinds_asked(read, known)
+        used = {**self.named, **{word: word for word in read}}
+        for i, kind in kinds.items():
+            member = self._free(words[i], kind, used)
+            if member is not None:
+                read = [member if other == words[i] else other for other in read]
+                used[member] = words[i]
+        return read
+
+    def _kinds_asked(self, read: Sequence[str], known: Container[str]) -> dict[int, int]:
+        """Of the words of a question that are not known, where they stand, and the kind of which all were
+        that stood there in training."""
+        labels = [self.places.label_of.get(word, word) for word in read]
+        found: dict[int, set[int]] = defaultdict(set)
+        for frame in self.places.questions:
+            there = frame.split(" ")
+            if len(there) == len(read) and all(
+                one == other or word not in known
+                for one, other, word in zip(there, labels, read, strict=True)
+            ):
+                for i, word in enumerate(read):
+                    if word not in known:
+                        found[i].add(_kind_number(there[i]))
+        return {i: min(of) for i, of in found.items() if len(of) == 1 and NO_KIND not in of}
 
     def in_members(self, words: Sequence[str]) -> list[str]:
         """Words as the network reads them. A word whose place another has taken becomes no word at all."""
@@ -211,24 +269,17 @@ class Names:
 
     def why_unknown(self, words: Sequence[str], known: Container[str]) -> str | None:
         """Why a question cannot be answered from this story, if it shows in its words alone."""
-        members, label_of = self.members, self.places.label_of
-        labels: list[str] = []
-        asked: list[str] = []
-        for word in words:
-            member = members.get(word)
-            if member is None:
-                if word not in known or word in self.named:
-                    return f"{word!r} is not in the story"
-                member = word
-            label = label_of.get(member)
-            labels.append(label or member)
-            if label:
-                asked.append(word)
+        read, label_of = self.asked(words, known), self.places.label_of
+        labels = [label_of.get(member, member) for member in read]
+        for word, member in zip(words, read, strict=True):
+            if member not in known:
+                return f"{word!r} is not in the story"
+        asked = [word for word, member in zip(words, read, strict=True) if member in label_of]
         named = self.places.questions.get(" ".join(labels))
         if named is None:
             return "no such question was asked in training"
         for word, must in zip(asked, named, strict=False):
-            if must and word not in members:
+            if must and word not in self.members:
                 return f"{word!r} is not in the story"
         return None
 
@@ -296,6 +347,50 @@ class Names:
         )
 
 
+class _PronounFinder:
+    """Finds words that stand for a name of the sentence before, each for some names only."""
+
+    def __init__(self, kinds: Sequence[Kind]) -> None:
+        self.kinds = kinds
+        self.after: dict[tuple[int, str], set[str]] = defaultdict(set)
+        """After which members of a kind a word stood, in sentences without any of them."""
+        self.frames: dict[tuple[int, str], set[str]] = defaultdict(set)
+        """The sentences in which it did, with a blank in its place."""
+        self.before: dict[int, str] = {}
+
+    def begin(self) -> None:
+        """A story begins."""
+        self.before = {}
+
+    def hear(self, words: Sequence[str], labels: Sequence[str]) -> None:
+        before = {}
+        for kind in range(len(self.kinds)):
+            own = [word for word, label in zip(words, labels, strict=True) if label == f"#{kind}"]
+            if len(own) == 1:
+                before[kind] = own[0]
+            if own or kind not in self.before:
+                continue
+            for i, label in enumerate(labels):
+                if not label.startswith("#"):
+                    self.after[kind, label].add(self.before[kind])
+                    self.frames[kind, label].add(" ".join([*labels[:i], "_", *labels[i + 1 :]]))
+        self.before = before
+
+    def found(self) -> dict[str, tuple[str, ...]]:
+        """Pairs of words that stand in the same sentences, one after some members, one after all others."""
+        pronouns = {}
+        for (kind, word), after in self.after.items():
+            for (other_kind, other), after_other in self.after.items():
+                if (
+                    other_kind == kind
+                    and after.isdisjoint(after_other)
+                    and after | after_other == set(self.kinds[kind].members)
+                    and self.frames[kind, word] & self.frames[kind, other]
+                ):
+                    pronouns[word] = tuple(sorted(after))
+        return pronouns
+
+
 def bind_story(places: Places, story: Story, known: Container[str]) -> Story:
     """The story as a network reads it: names bound, and answers with them.
 
@@ -311,7 +406,7 @@ def bind_story(places: Places, story: Story, known: Container[str]) -> Story:
     questions = []
     for asked in story.questions:
         now = after[asked.after]
-        text = " ".join(now.in_members(tokenise(asked.text)))
+        text = " ".join(now.asked(tokenise(asked.text), known))
         parts = answer_token(asked.answer).split(",")
         answer = ",".join(now.members.get(part, part) for part in parts)
         questions.append(Question(asked.after, text, answer, asked.supports))

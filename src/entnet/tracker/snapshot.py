@@ -39,6 +39,8 @@ class Kept(NamedTuple):
     position: Position
     members: Mapping[str, str]
     """What each name of the story stands for."""
+    about: str
+    """The member that she or he now stands for."""
 
 
 def to_bytes(model: StoryModel, kept: Kept) -> bytes:
@@ -50,6 +52,7 @@ def to_bytes(model: StoryModel, kept: Kept) -> bytes:
         "keys": json.dumps(kept.key_words),
         "position": json.dumps(asdict(kept.position)),
         "names": json.dumps(dict(kept.members)),
+        "about": kept.about,
         "named": json.dumps(kept.named),
         "context": json.dumps(kept.context),
     }
@@ -69,8 +72,10 @@ def from_bytes(model: StoryModel, key_words: Sequence[str], snapshot: bytes) -> 
     members, named = _names(model, about)
     context = _context(model, about.get("context", "[]"))
     position = _position(about.get("position", "{}"))
-    read = int(about["sentences_read"])
-    return Kept(memory, named, context, tuple(key_words), read, position, members)
+    read, pronoun = int(about["sentences_read"]), about.get("about", "")
+    if pronoun and pronoun not in members.values():
+        raise SnapshotError("a snapshot that says wrongly whom she or he stands for")
+    return Kept(memory, named, context, tuple(key_words), read, position, members, pronoun)
 
 
 def check_memory(model: StoryModel, kept: Tensor, now: MemoryState, keys: Tensor) -> None:

@@ -160,7 +160,9 @@ class Tracker:
         """Answer from the memory as it is now; asking changes nothing."""
         text, tokens = words_of(self.model, question)
         why = self._why_unknown(tokens)
-        read = tokens if self.names is None else self.names.in_members(tokens)
+        read = tokens
+        if self.names is not None:
+            read = self.names.asked(tokens, self.model.vocab.index)
         words, unknown = encode_words(self.model, read, self.strict)
         scores, attention = self._scores(words)
         names, first = self.model.vocab.words, 1  # the null word is no answer
@@ -253,6 +255,7 @@ class Tracker:
     def snapshot(self) -> bytes:
         """The memory as bytes (safetensors, no code), to be restored with the same network."""
         members = self.names.members if self.names else {}
+        about = self.names.about if self.names else ""
         kept = snapshots.Kept(
             self.state.memory[0],
             self.state.named,
@@ -261,6 +264,7 @@ class Tracker:
             self.sentences_read,
             self.position,
             members,
+            about,
         )
         return snapshots.to_bytes(self.model, kept)
 
@@ -279,7 +283,7 @@ class Tracker:
         memory = kept.memory.unsqueeze(0).to(self.state.memory.device)
         self.state = MemoryState(memory, keys, kept.named, kept.context)
         if places is not None:
-            self.names = Names(places, kept.members)
+            self.names = Names(places, kept.members, kept.about)
         self.sentences_read = kept.sentences_read
         self.position = kept.position
 
