@@ -202,6 +202,11 @@ def test_new_words_are_left_out_where_the_rest_is_a_sentence_of_training() -> No
         assert got.words == plain
         assert [w for w in tokenise(told) if w in plain] == plain
         assert list(got.left_out) == [w for w in tokenise(told) if w not in plain]
+    # So is one with new names, where there is but one way to read it.
+    names, words = read("alice went happily to the bright cellar")
+    assert words[:3] == [names.members["alice"], "went", "happily"]  # bright or cellar?
+    names, words = read("alice went happily to the cellar")
+    assert words == [names.members["alice"], "went", "to", "the", names.members["cellar"]]
     # A new verb is no word more: without it, nobody would have said so.
     assert read("mary scampered to the kitchen")[1] == ["mary", "scampered", "to", "the", "kitchen"]
 

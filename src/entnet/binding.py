@@ -14,9 +14,10 @@ place in the sentence says, where one kind only has stood in training:
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import combinations
 from typing import Any, NamedTuple, Self
 
 from entnet.data.story import Question, Story
@@ -24,6 +25,10 @@ from entnet.text import answer_token, tokenise
 
 EDGE = "|"
 """What stands before the first word of a sentence and after the last."""
+NAME = "#"
+"""Any name, where its kind does not matter."""
+MOST_NEW = 8
+"""New words in a sentence up to which it is looked for those that it does not need."""
 NO_KIND = -1
 """Stands among the kinds of a place where ordinary words stood, too."""
 MOST_WORDS = 50
@@ -90,12 +95,20 @@ class Places:
         """``#0`` for each word of kind 0."""
         return {word: f"#{kind}" for word, kind in self.kind_of.items()}
 
+    @cached_property
+    def shapes(self) -> Mapping[tuple[str, ...], list[tuple[str, ...]]]:
+        """The sentences that were told, by what they are but for the kinds of names."""
+        shapes: dict[tuple[str, ...], list[tuple[str, ...]]] = defaultdict(list)
+        for told in self.sentences:
+            labels = tuple(told.split(" "))
+            shapes[tuple(map(_shape, labels))].append(labels)
+        return shapes
+
     @classmethod
     def learn(cls, stories: Iterable[Story], kinds: Sequence[Kind]) -> Self:
         kind_of = {word: i for i, kind in enumerate(kinds) for word in kind.members}
-        contexts: dict[str, set[int]] = defaultdict(set)
         questions: dict[str, tuple[bool, ...]] = {}
-        seen: set[str] = set()
+        seen: set[tuple[str, ...]] = set()
         pronouns = _PronounFinder(kinds)
         for story in stories:
             named: set[str] = set()
@@ -106,19 +119,16 @@ class Places:
                 named.update(words)
                 labels = tuple(_labels(words, kind_of))
                 pronouns.hear(words, labels)
-                if " ".join(labels) not in seen:
-                    seen.add(" ".join(labels))
-                    for i, label in enumerate(labels):
-                        for context in _contexts(labels, i):
-                            contexts[context].add(_kind_number(label))
+                if labels:
+                    seen.add(labels)
                 while waiting and waiting[0].after <= count:
                     asked = tokenise(waiting.pop(0).text)
                     frame = " ".join(_labels(asked, kind_of))
                     before = tuple(word in named for word in asked if word in kind_of)
                     known = questions.get(frame, (True,) * len(before))
                     questions[frame] = tuple(a and b for a, b in zip(known, before, strict=True))
-        stood = {context: tuple(sorted(of)) for context, of in contexts.items()}
-        return cls(tuple(kinds), stood, questions, frozenset(seen), pronouns.found())
+        sentences = frozenset(map(" ".join, seen))
+        return cls(tuple(kinds), _kinds_by_context(seen), questions, sentences, pronouns.found())
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -182,7 +192,8 @@ class Names:
         """A sentence in the network's words; ``known`` are all of these. New words are bound."""
         if len(words) > MOST_WORDS or self._nothing_new(words, known):
             return self._read(words)
-        left_out = self._new_besides(words, known)
+        left_out = self._besides(words, known)
+        in_order = tuple(word for word in words if word in left_out)
         words = [word for word in words if word not in left_out]
         kinds, unclear = self._kinds_of(words, known)
         members, used = dict(self.members), dict(self.named)
@@ -200,7 +211,7 @@ class Names:
                 new.append(Bound(word, self.places.kinds[kind].name, member))
         names = replace(self, members=members) if len(members) > len(self.members) else self
         return names._read(words)._replace(
-            new=tuple(new), unbound=tuple(unbound), left_out=left_out
+            new=tuple(new), unbound=tuple(unbound), left_out=in_order
         )
 
     def _read(self, words: Sequence[str]) -> Read:
@@ -217,13 +228,39 @@ class Names:
         names = self if about == self.about else replace(self, about=about)
         return Read(names, read, (), ())
 
-    def _new_besides(self, words: Sequence[str], known: Container[str]) -> tuple[str, ...]:
-        """New words without which this is a sentence of training: "quickly" in "Mary quickly went to the
-        garden". Those that it needs are none of them."""
-        new = tuple(word for word in words if word not in known and word not in self.members)
-        rest = [word for word in self.in_members(words) if word in known]
-        frame = " ".join(_labels(rest, self.places.kind_of))
-        return new if frame in self.places.sentences else ()
+    def _besides(self, words: Sequence[str], known: Container[str]) -> frozenset[str]:
+        """New words without which this is a sentence of training: "quickly" in "Mary quickly went home".
+
+        All, or else as few as possible; none where there are several ways: "Alice quickly went home"."""
+        new = [
+            word for word in dict.fromkeys(words) if word not in known and word not in self.members
+        ]
+        if not new or self._is_told(words, new, ()):
+            return frozenset()
+        if self._is_told(words, new, new):
+            return frozenset(new)
+        if len(new) > MOST_NEW:
+            return frozenset()
+        for count in range(1, len(new)):
+            ways = [out for out in combinations(new, count) if self._is_told(words, new, out)]
+            if ways:
+                return frozenset(ways[0]) if len(ways) == 1 else frozenset()
+        return frozenset()
+
+    def _is_told(self, words: Sequence[str], new: Sequence[str], out: Sequence[str]) -> bool:
+        """Whether a sentence of training is left without these words, if other new ones are names."""
+        rest = [word for word in words if word not in out]
+        labels = [*_labels(self.in_members(rest), self.places.kind_of)]
+        shape = tuple(
+            NAME if word in new else _shape(label) for word, label in zip(rest, labels, strict=True)
+        )
+        return any(
+            all(
+                word in new or one == other
+                for word, one, other in zip(rest, labels, told, strict=True)
+            )
+            for told in self.places.shapes.get(shape, ())
+        )
 
     def asked(self, words: Sequence[str], known: Container[str]) -> list[str]:
         """A question in the network's words. A new name in it stands, for this question only, for a member
@@ -416,6 +453,31 @@ def bind_story(places: Places, story: Story, known: Container[str]) -> Story:
 def _labels(words: Sequence[str], kind_of: Mapping[str, int]) -> Iterator[str]:
     """Words, with ``#0`` for one of kind 0."""
     return (f"#{kind_of[word]}" if word in kind_of else word for word in words)
+
+
+def _kinds_by_context(sentences: Collection[tuple[str, ...]]) -> dict[str, tuple[int, ...]]:
+    """Which kinds stood in each context.
+
+    An ordinary word in a place where the same sentence may have a name does not count: she in "she went
+    to the garden" stands for a name, and no word that is new can be she.
+    """
+    contexts: dict[str, set[int]] = defaultdict(set)
+    with_gaps: dict[tuple[str, ...], set[int]] = defaultdict(set)
+    for labels in sentences:
+        for i, label in enumerate(labels):
+            with_gaps[(*labels[:i], "", *labels[i + 1 :])].add(_kind_number(label))
+    for labels in sentences:
+        for i, label in enumerate(labels):
+            kind = _kind_number(label)
+            if kind == NO_KIND and with_gaps[(*labels[:i], "", *labels[i + 1 :])] != {NO_KIND}:
+                continue
+            for context in _contexts(labels, i):
+                contexts[context].add(kind)
+    return {context: tuple(sorted(of)) for context, of in contexts.items()}
+
+
+def _shape(label: str) -> str:
+    return label if _kind_number(label) == NO_KIND else NAME
 
 
 def _kind_number(label: str) -> int:

@@ -140,11 +140,11 @@ class Tracker:
         self, words: list[int], stream: Stream | None
     ) -> tuple[tuple[float, ...], tuple[float, ...]]:
         """Read one sentence into the memory; says how far the gates opened, and how far slots moved."""
-        state = self.state
+        state, beside = self.state, words
         if self._names_slots:
-            state, words = with_slots(self.model).heard(state, words)
+            state, beside = with_slots(self.model).heard(state, words)
         if stream is not None:
-            memory, opened, moved = stream.step_numbers(state.memory, state.keys, words)
+            memory, opened, moved = stream.step_numbers(state.memory, state.keys, beside)
             self.state = state._replace(memory=memory)
             return tuple(opened), tuple(moved)
         with torch.no_grad():
