@@ -220,7 +220,7 @@ def test_a_pronoun_becomes_that_of_the_word_that_a_name_stands_for() -> None:
     known = story_words(stories)
     told = ("Alice went to the garden.", "Then she went to the office.")
     for pronoun in ("she", "he"):
-        cast = dict(alice="zed") if pronoun == "he" else {}
+        cast = {"alice": "zed"} if pronoun == "he" else {}
         names, read = Names(learned), []
         for text in told:
             words = [cast.get(w, pronoun if w == "she" else w) for w in tokenise(text)]
@@ -239,7 +239,9 @@ def test_a_question_may_name_what_the_story_did_not() -> None:
     names = names.read(tokenise("zed went to the garden"), known).names
     asked = names.asked(tokenise("is zed in the brewery"), known)
     place = asked[-1]
-    assert asked[:1] == ["is"] and place in KINDS[1].members and place != "garden"
+    assert asked[:1] == ["is"]
+    assert place in KINDS[1].members
+    assert place != "garden"
     assert names.why_unknown(tokenise("is zed in the brewery"), known) is None
     assert names.why_unknown(tokenise("is bob in the garden"), known) == "'bob' is not in the story"
     assert "brewery" not in names.members
