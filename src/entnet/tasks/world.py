@@ -12,7 +12,7 @@ from entnet.data.sources import require_babi
 from entnet.data.splits import TaskStories, joint_stories
 from entnet.data.story import Story, story_words
 from entnet.data.world import pools
-from entnet.data.world.mixture import mixture
+from entnet.data.world.mixture import FILLED_SHARE, mixture
 from entnet.models.base import model_class
 from entnet.tasks import babi
 from entnet.tasks.spec import Options, Result, RunSpec
@@ -29,8 +29,6 @@ KINDS = tuple(
 )
 
 NAMES = tuple(word for kind in KINDS for word in kind.members)
-ENTITIES = tuple(word for kind in KINDS[:2] for word in kind.members)
-"""Words that get a slot: people and things. Slots of places make training much slower (docs/names.md)."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +38,14 @@ class WorldConfig(Config):
     stories: int = 12_000
     validation_stories: int = 600
     seed: int = 1
+    filled: float = FILLED_SHARE
+    """Share of the stories that have unknown words in their sentences."""
+    slots_for: tuple[str, ...] = ("person", "thing", "place")
+    """Kinds of names that get a slot, where keys are named."""
+
+    def check(self) -> None:
+        known = [kind.name for kind in KINDS]
+        self.require(set(self.slots_for) <= set(known), f"slots_for: kinds are {', '.join(known)}")
 
 
 def settings(kind: str) -> list[type[Config]]:
@@ -50,14 +56,18 @@ def run(spec: RunSpec, callback: Callback | None) -> Result:
     """Train on the mixture, choose on more of it, test on the official files."""
     config = TrainConfig.from_dict({**spec.train, "seed": spec.seed})
     made = WorldConfig.from_dict(spec.source)
-    train = mixture(made.stories, made.seed)
-    valid = mixture(made.validation_stories, made.seed, "valid")
+    train, valid = (
+        mixture(count, made.seed, split, filled_share=made.filled)
+        for count, split in ((made.stories, "train"), (made.validation_stories, "valid"))
+    )
     parts = {
         int(task): TaskStories(train, valid, _official(int(task), spec.data_root), "generated")
         for task in spec.tasks
     }
     stories = TaskStories(train, valid, joint_stories(list(parts.values())).test, "generated")
-    line = babi.train(spec, config, stories, callback, vocabulary([*train, *valid]), options(spec))
+    line = babi.train(
+        spec, config, stories, callback, vocabulary([*train, *valid]), options(spec, made)
+    )
     line["tasks"] = babi.task_scores(Path(spec.directory), config, parts)
     return line
 
@@ -68,11 +78,12 @@ def vocabulary(stories: list[Story]) -> Vocab:
     return Vocab.build(words - set(pools.FILLERS))
 
 
-def options(spec: RunSpec) -> Options:
+def options(spec: RunSpec, made: WorldConfig) -> Options:
     """Options of the network: slots are named by the story, unless keys are free; it looks back on all."""
     if spec.model.get("keys") == "free":
         return {"memory_limit": None, **spec.model}
-    return {"memory_limit": None, **spec.model, "keys": "named", "key_words": ENTITIES}
+    words = tuple(word for kind in KINDS if kind.name in made.slots_for for word in kind.members)
+    return {"memory_limit": None, **spec.model, "keys": "named", "key_words": words}
 
 
 def _official(task: int, data_root: str | None) -> list[Story]:

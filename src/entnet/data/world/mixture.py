@@ -13,7 +13,7 @@ from entnet.data.world.story import draw_cast, tell_story
 HOUSE_TASKS = (1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14)
 """bAbI's tasks that are told of people in a house."""
 TASK_SHARE = 0.3
-FILLED_SHARE = 0.0
+FILLED_SHARE = 0.1
 """Share of the stories told with words that say nothing: sentences are longer and begin elsewhere."""
 LONGEST = 120
 
@@ -87,7 +87,11 @@ def sized_stories(
 
 
 def mixture(
-    stories: int, seed: int, split: str = "train", task_share: float = TASK_SHARE
+    stories: int,
+    seed: int,
+    split: str = "train",
+    task_share: float = TASK_SHARE,
+    filled_share: float = FILLED_SHARE,
 ) -> list[Story]:
     """So many stories. Equal arguments give equal stories; another seed or split, unrelated ones."""
     dice = Dice.of("world", "seed", seed, split)
@@ -97,7 +101,7 @@ def mixture(
             story = task_story(dice, dice.pick(HOUSE_TASKS))
         else:
             story = tell_story(dice, draw_cast(dice, LONGEST))
-        if dice.chance(FILLED_SHARE):
+        if dice.chance(filled_share):
             story = filled_story(dice, story)
         if story.questions:
             made.append(story)
