@@ -24,6 +24,10 @@ def network_arrays(model: EntNet) -> dict[str, np.ndarray | None]:
     Where a story names its own slots, ``keys`` and ``keyInput`` have a row for every word that gets one.
     """
     config = model.config
+    if config.context_length:
+        raise EntNetError(
+            "a page reads sentences one by one; this network reads another beside each (context_length)"
+        )
     if config.keys == "story":
         raise EntNetError(
             "this network takes its keys from the story; "

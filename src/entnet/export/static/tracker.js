@@ -25,9 +25,10 @@ export class Tracker {
     let { names } = this.#now;
     const encoded = sentences.map((sentence) => {
       const tokens = this.network.wordsOf(sentence);
-      const read = names ? names.read(tokens, knows) : { names, words: tokens, bound: [], unbound: [] };
+      const read = names ? names.read(tokens, knows) : { names, words: tokens, bound: [], unbound: [], leftOut: [] };
       names = read.names;
-      return { ...read, ...this.network.encode(read.words), sentence: oneLine(sentence) };
+      const { words, unknown } = this.network.encode(read.words);
+      return { ...read, words, unknown: [...read.leftOut, ...unknown], sentence: oneLine(sentence) };
     });
     return encoded.map((told) => {
       const { state, gates, movement } = this.network.step(this.#now.state, told.words);
@@ -49,7 +50,8 @@ export class Tracker {
     const { network, manner } = this;
     const { state, names } = this.moments[after];
     const tokens = network.wordsOf(question);
-    const { words, unknown } = network.encode(names ? names.inMembers(tokens) : tokens);
+    const knows = (word) => network.knows(word);
+    const { words, unknown } = network.encode(names ? names.asked(tokens, knows) : tokens);
     const found = network.guesses(state, words, alternatives + 1, manner.temperature);
     const told = found.guesses.map(({ word, probability }) => ({ word: names ? names.told(word) : word, probability }));
     const { guesses, why } = this.#judged(told, this.#whyUnknown(tokens, after));
