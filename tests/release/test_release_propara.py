@@ -13,8 +13,9 @@ from entnet import EntNetError, Tracker
 from entnet.cli import app
 from entnet.experiments.plan import specs_of
 from entnet.experiments.preset import load_preset
+from entnet.hub import NEEDED
 from entnet.models.base import pretrained_root
-from entnet.release.card import FILES, Card
+from entnet.release.card import Card
 from entnet.release.propara import NAME, release_propara
 
 RESULTS = Path(__file__).parents[2] / "results"
@@ -39,7 +40,7 @@ def runs(tmp_path: Path) -> Path:
     )
     model = Path(spec.directory) / "model"
     model.mkdir(parents=True)
-    for file in FILES:
+    for file in NEEDED:
         shutil.copy(SHIPPED / file, model / file)
     return tmp_path / "runs"
 
