@@ -186,7 +186,7 @@ class EntNet(StoryModel):
             return super().step(state, words)
         if self.config.keys == "named":
             state, numbers = self.heard(state, words[0].tolist())
-            words = words.new_tensor([numbers])
+            words = torch.tensor([numbers]).to(words.device)
         stream = stream_of(self, state.memory, words)
         if stream is not None:
             keys = state.keys[0] if state.keys.dim() == 3 else state.keys
