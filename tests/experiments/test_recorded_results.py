@@ -19,6 +19,8 @@ LINES = {
     "1k": 20,
     "auto-10k": 19,
     "auto-1k": 20,
+    "babilong": 50,
+    "babilong-joint": 5,
     "best-10k": 48,
     "best-1k": 134,
     "best-bow": 61,
