@@ -35,11 +35,11 @@ class Manner(NamedTuple):
 
 def read_manner(source: Path | str) -> Manner:
     """The manner of the network in a directory or of that name; the default where its card says nothing."""
-    path = locate(source) / CARD
+    directory = locate(source)
     try:
-        return manner_of(read_card(source))
+        return manner_of(read_card(directory))
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise ModelFileError(f"{path}: not a network's card: {error!r}") from error
+        raise ModelFileError(f"{directory / CARD}: not a network's card: {error!r}") from error
 
 
 class Facts(NamedTuple):

@@ -3,7 +3,6 @@ samples."""
 
 from __future__ import annotations
 
-import json
 import statistics
 from collections.abc import Iterable, Mapping
 from functools import partial
@@ -12,8 +11,7 @@ from typing import Any
 
 from entnet.experiments.preset import load_preset
 from entnet.experiments.results import read_results, results_path
-from entnet.models.base import locate
-from entnet.models.card import CARD
+from entnet.models.card import read_card
 from entnet.report.markdown import Page, markdown_table, number, spread
 from entnet.tasks.spec import Result
 
@@ -172,7 +170,7 @@ def open_gates(table: str) -> dict[int, float]:
     preset, found = load_preset(table), {}
     for task in map(int, preset.tasks):
         name = "babi-joint" if preset.joint else f"babi-qa{task}"
-        card = json.loads((locate(name) / CARD).read_text(encoding="utf-8"))
+        card = read_card(name)
         error = card["task_test_errors"][str(task)] if preset.joint else card["test_error"]
         found[task] = round(100 - error, 3)
     return found

@@ -34,10 +34,8 @@ def report_pages(results: Path) -> list[Page]:
         page = pages.get("table3", Page("table3", "What slots hold (Table 3)", ""))
         body = f"{page.body}\n## What slots hold\n\n{slots}"
         pages["table3"] = dataclasses.replace(page, body=body)
-    others = [*rivals.pages(results), *gridworld.pages(results), *cbt.pages(results)]
-    others += propara.pages(results)
-    others += babilong.pages(results)
-    others += copying.pages(results)
+    experiments = (rivals, gridworld, cbt, propara, babilong, copying)
+    others = [page for experiment in experiments for page in experiment.pages(results)]
     return [*pages.values(), *others]
 
 

@@ -74,19 +74,9 @@ def find_phrases(texts: Iterable[Sequence[str]], groups: Sequence[Sequence[str]]
         whole |= found
         joining, grown = Phrases(frozenset(found)), Counter[Tokens]()
         for text, times in counted.items():
-            grown[tuple(_join_pairs(text, joining.whole))] += times
+            grown[tuple(joining.join(text))] += times
         counted = grown
     return Phrases(frozenset(whole))
-
-
-def _join_pairs(tokens: Tokens, whole: frozenset[str]) -> Iterable[str]:
-    """Neighbours that make a phrase as one word; either may be a phrase already."""
-    at = 0
-    while at < len(tokens):
-        pair = " ".join(tokens[at : at + 2])
-        size = 2 if at + 1 < len(tokens) and pair in whole else 1
-        yield " ".join(tokens[at : at + size])
-        at += size
 
 
 def _pairs(counted: Mapping[Tokens, int], kinds: Sequence[frozenset[str]]) -> set[tuple[str, str]]:

@@ -112,10 +112,7 @@ class ProcessTask(ScheduledTask):
 
     def validate(self, engine: TorchEngine, epoch: int, training: TrainingScore) -> ValidationScore:
         found = scores(self.model, self.parts["dev"])
-        error = _error(found)
-        lacks = error
-        if self.choose_by == "both":
-            lacks = (error + 100 - float(found["sentence"]["macro"])) / 2
+        error, lacks = _error(found), shortfall(found, self.choose_by)
         percent = {"valid_error": error, "train_error": training.error}
         better = self.progress.record(self.config, epoch, lacks, 0.0, percent=percent)
         return ValidationScore(None, error, better)
@@ -134,6 +131,12 @@ class ProcessTask(ScheduledTask):
 
 def _error(found: dict[str, Any]) -> float:
     return round(100 * (1 - float(found["document"]["f1"])), 4)
+
+
+def shortfall(found: dict[str, Any], choose_by: ChooseBy) -> float:
+    """What networks are chosen by: how much is missing, in percent, to full scores on development."""
+    error = _error(found)
+    return error if choose_by == "f1" else (error + 100 - float(found["sentence"]["macro"])) / 2
 
 
 def scores(model: ProcessModel, processes: Sequence[Process]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from entnet.binding import Names, Read
 from entnet.data.plain import split_sentences
 from entnet.data.running import running_pieces
 from entnet.errors import EntNetError
-from entnet.models.base import StoryModel
+from entnet.models.base import StoryModel, locate
 from entnet.models.card import Manner, read_manner
 from entnet.models.compiled import stream_for
 from entnet.models.memory import MemoryState
@@ -70,10 +70,11 @@ class Tracker:
 
         Without ``bind``, and with ``strict``, new words are not bound to known ones.
         """
-        manner = read_manner(source)
+        directory = locate(source)  # once: it may be on the hub
+        manner = read_manner(directory)
         if strict or not bind:
             manner = manner._replace(places=None)
-        return cls(StoryModel.from_pretrained(source), strict=strict, manner=manner)
+        return cls(StoryModel.from_pretrained(directory), strict=strict, manner=manner)
 
     @property
     def key_words(self) -> tuple[str, ...]:
