@@ -96,7 +96,7 @@ void compare_gradient(const Total& total, Floats& values, const Floats& gradient
   };
   const double here = total();
   bool agrees = false;
-  for (const double step : {1e-2, 2e-3}) {
+  for (const double step : {1e-2, 2e-3, 5e-4, 2e-4}) {
     const double above = (moved(step) - here) / step, below = (here - moved(-step)) / step;
     for (const double slope : {0.5 * (above + below), above, below})
       agrees = agrees || std::abs(by_hand - slope) < 2e-3 + 0.02 * (size + std::abs(by_hand));
