@@ -206,10 +206,10 @@ struct EntnetReduceGradients {
 enum { ENTNET_CANDIDATES = 10 };
 
 // The simple network on windows of words; see windows.h. Words below `known` have a row of their own. A word
-// from `known` on is new to the network, and takes one of the `fresh` rows that lie behind: always the same in
+// from `known` on is new to the network, and takes one of the `oov_rows` rows behind: always the same in
 // scoring, another at every reading in training.
 struct EntnetWindowsNetwork {
-  int64_t width, window, query, known, fresh;
+  int64_t width, window, query, known, oov_rows;
   float *embedding, *story_mask, *gate_mask, *question_mask, *gate_bias;  // the bias may be null
   // AdaGrad's sums of squared gradients, like the parameters; null for plain gradient descent.
   float *embedding_squares, *story_squares, *gate_squares, *question_squares, *bias_squares;
@@ -229,7 +229,7 @@ struct EntnetWindowsTraining {
   int64_t count, batch;  // questions to read, and how many make an update
   const int64_t* order;  // (count)
   double rate, clip, dropout;
-  double disguise;    // how often a candidate is read as a word never seen before
+  double oov_probability;  // how often a candidate is read as a word never seen before
   int64_t seed;
   const float* keep;  // (count, width) factors of dropout; null to draw them
   double loss;        // out: summed over questions

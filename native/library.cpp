@@ -248,7 +248,7 @@ const char* run_reduce(const EntnetReduce* reduce, const EntnetReduceGradients* 
 
 // Words are known, or, where there are rows for new ones, any at all.
 const char* check_new_words(const EntnetWindowsNetwork& net, const int32_t* words, int64_t count) {
-  const int64_t limit = net.fresh ? INT32_MAX : net.known - 1;
+  const int64_t limit = net.oov_rows ? INT32_MAX : net.known - 1;
   int32_t lowest = 0, highest = 0;
   for (int64_t i = 0; i < count; ++i) {
     lowest = words[i] < lowest ? words[i] : lowest;

@@ -65,14 +65,14 @@ struct Parameters {
   Floats embedding_squares, story_squares, gate_squares, question_squares, bias_squares;
   EntnetWindowsNetwork net;
 
-  Parameters(int64_t width, int64_t query, int64_t known, int64_t fresh, bool biased, bool adaptive)
-      : embedding(uniform((known + fresh) * width, 0.5f)),
+  Parameters(int64_t width, int64_t query, int64_t known, int64_t oov_rows, bool biased, bool adaptive)
+      : embedding(uniform((known + oov_rows) * width, 0.5f)),
         story(uniform(5 * width, 1.0f)),
         gate(uniform(5 * width, 1.0f)),
         question(uniform(query * width, 1.0f)),
         bias(biased ? kSlots : 0) {
     net = {};
-    net.width = width, net.window = 5, net.query = query, net.known = known, net.fresh = fresh;
+    net.width = width, net.window = 5, net.query = query, net.known = known, net.oov_rows = oov_rows;
     net.embedding = embedding.data();
     net.story_mask = story.data(), net.gate_mask = gate.data(), net.question_mask = question.data();
     net.gate_bias = biased ? bias.data() : nullptr;
@@ -102,7 +102,7 @@ double epoch(const Parameters& network, const Questions& data, double dropout, c
   training.rate = 0.05;
   training.clip = 5;
   training.dropout = dropout;
-  training.disguise = network.net.fresh ? 0.3 : 0.0;
+  training.oov_probability = network.net.oov_rows ? 0.3 : 0.0;
   training.seed = 7;
   training.keep = keep.empty() ? nullptr : keep.data();
   require(!entnet_windows_train(&network.net, &view, &training), "training");
@@ -111,13 +111,13 @@ double epoch(const Parameters& network, const Questions& data, double dropout, c
   return training.loss;
 }
 
-void run(int64_t width, int64_t query, int64_t fresh, bool biased, bool adaptive, bool own_keep) {
+void run(int64_t width, int64_t query, int64_t oov_rows, bool biased, bool adaptive, bool own_keep) {
   const int64_t known = 40, count = 23;
   Questions data(count, 5, query, (int32_t)known);
-  if (!fresh)  // new words are read as the null word, as the callers do
+  if (!oov_rows)  // new words are read as the null word, as the callers do
     for (auto* words : {&data.windows, &data.candidates, &data.queries})
       for (int32_t& word : *words) word = word < known ? word : 0;
-  Parameters one(width, query, known, fresh, biased, adaptive);
+  Parameters one(width, query, known, oov_rows, biased, adaptive);
   const Floats keep = own_keep ? Floats((size_t)(count * width), 1.0f) : Floats();
   const double dropout = own_keep ? 0.0 : 0.5;
   const double first = epoch(one, data, dropout, keep);
@@ -147,7 +147,7 @@ void test_windows() {
   dice = 1;
   for (int64_t width : {16, 48})
     for (int64_t query : {5, 21})
-      for (int64_t fresh : {0, 1, 16})
+      for (int64_t oov_rows : {0, 1, 16})
         for (int options = 0; options < 8; ++options)
-          run(width, query, fresh, options & 1, options & 2, options & 4);
+          run(width, query, oov_rows, options & 1, options & 2, options & 4);
 }

@@ -106,7 +106,7 @@ struct WindowsGradients {
 };
 
 static void cut_gradients(Cutter& cut, const EntnetWindowsNetwork& net, WindowsGradients& out) {
-  const int64_t rows = net.known + net.fresh, D = net.width;
+  const int64_t rows = net.known + net.oov_rows, D = net.width;
   out.embedding = cut.floats(rows * D);
   out.story_mask = cut.floats(net.window * D);
   out.gate_mask = cut.floats(net.window * D);
@@ -117,7 +117,7 @@ static void cut_gradients(Cutter& cut, const EntnetWindowsNetwork& net, WindowsG
 }
 
 static WindowsGradients windows_gradients(const EntnetWindowsNetwork& net, Workspace* space) {
-  const int64_t rows = net.known + net.fresh, D = net.width;
+  const int64_t rows = net.known + net.oov_rows, D = net.width;
   WindowsGradients out{};
   Cutter measure;
   cut_gradients(measure, net, out);
@@ -141,17 +141,17 @@ static void open_question(const EntnetWindowsNetwork& net, const EntnetWindows& 
   work.raw_query = data.queries + number * net.query;
 }
 
-// From words to rows: new words, and candidates in disguise, get fresh rows, `shift` on from the first.
+// From words to rows: new words, and candidates read as new ones, get OOV rows, `shift` on from the first.
 static void choose_rows(const EntnetWindowsNetwork& net, WindowsWork& work, uint64_t shift,
-                        const bool* disguised) {
-  const uint64_t fresh = (uint64_t)net.fresh;
+                        const bool* as_oov) {
+  const uint64_t oov_rows = (uint64_t)net.oov_rows;
   auto row = [&](int32_t word) -> int32_t {
-    if (disguised)
+    if (as_oov)
       for (int64_t j = 0; j < SLOTS; ++j)
-        if (disguised[j] && work.raw_candidates[j] == word)
-          return (int32_t)(net.known + (int64_t)((shift + fresh - 1 - (uint64_t)j) % fresh));
+        if (as_oov[j] && work.raw_candidates[j] == word)
+          return (int32_t)(net.known + (int64_t)((shift + oov_rows - 1 - (uint64_t)j) % oov_rows));
     if (word < net.known) return word;
-    return (int32_t)(net.known + (int64_t)((shift + (uint64_t)(word - net.known)) % fresh));
+    return (int32_t)(net.known + (int64_t)((shift + (uint64_t)(word - net.known)) % oov_rows));
   };
   for (int64_t k = 0; k < work.windows * net.window; ++k) work.words[k] = row(work.raw_windows[k]);
   for (int64_t j = 0; j < SLOTS; ++j) work.candidates[j] = row(work.raw_candidates[j]);
@@ -370,7 +370,7 @@ static void update_windows(const EntnetWindowsNetwork& net, WindowsGradients& to
 }
 
 // Read questions in the given order, with an update after every `batch` of them. What is drawn, and in which
-// order, is part of every published result: a shift of the fresh rows, disguises, dropout's factors.
+// order, is part of every published result: a shift of the OOV rows, candidates read as new, dropout's factors.
 static void windows_train(const EntnetWindowsNetwork* network, const EntnetWindows* data,
                           EntnetWindowsTraining* training, Workspace* space) {
   const FlushDenormals flush;
@@ -378,18 +378,18 @@ static void windows_train(const EntnetWindowsNetwork* network, const EntnetWindo
   WindowsGradients gradients = windows_gradients(net, space);
   WindowsWork work = windows_work(net, *data, space);
   Random random{(uint64_t)training->seed};
-  bool disguised[SLOTS] = {};
+  bool as_oov[SLOTS] = {};
   const float kept = (float)(1 / (1 - training->dropout));
   training->loss = 0;
   training->errors = 0;
   for (int64_t n = 0; n < training->count; ++n) {
     const int64_t number = training->order[n];
     open_question(net, *data, number, work);
-    const uint64_t shift = net.fresh ? random.next() % (uint64_t)net.fresh : 0;
+    const uint64_t shift = net.oov_rows ? random.next() % (uint64_t)net.oov_rows : 0;
     bool any = false;
-    if (training->disguise > 0 && net.fresh)
-      for (bool& hidden : disguised) any |= hidden = random.uniform() < training->disguise;
-    choose_rows(net, work, shift, any ? disguised : nullptr);
+    if (training->oov_probability > 0 && net.oov_rows)
+      for (bool& hidden : as_oov) any |= hidden = random.uniform() < training->oov_probability;
+    choose_rows(net, work, shift, any ? as_oov : nullptr);
     const float* keep = training->keep ? training->keep + n * net.width : nullptr;
     if (!keep && training->dropout > 0) {
       for (int64_t k = 0; k < net.width; ++k)

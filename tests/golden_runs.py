@@ -121,7 +121,7 @@ def cbt_losses(name: str) -> Losses:
     valid = encode_with([trade_question(500 + n) for n in range(10)], vocab)
     settings = {"optimizer": "sgd", "learning_rate": 0.02, "schedule": "exponential", **CBT[name]}
     config = TrainConfig(epochs=3, decay=0.9, batch_size=8, **settings)
-    options = WindowOptions(fresh=3, disguise=0.2, questions=48, query_width=5)
+    options = WindowOptions(oov_rows=3, oov_probability=0.2, questions=48, query_width=5)
     kind, model = "entnet", {"width": 8}
     if name == "memnn":
         kind, model = "window-memory", {"width": 8, "dropout": 0.2}

@@ -10,16 +10,16 @@ import torch
 from cbt_questions import trade_question
 from entnet.data.cbt.format import CbtQuestion, write_cbt
 from entnet.data.cbt.passages import Passages, encode_passages, load_passages
-from entnet.data.cbt.windows import with_fresh
+from entnet.data.cbt.windows import with_oov_rows
 from entnet.text import Vocab
 
 QUESTIONS = [trade_question(seed) for seed in range(6)]
 
 
-def told(passages: Passages, vocab: Vocab, chosen: list[int], fresh: int = 4) -> list[list[str]]:
+def told(passages: Passages, vocab: Vocab, chosen: list[int], oov_rows: int = 4) -> list[list[str]]:
     """The sentences and the query of questions, read back from a batch."""
-    words = with_fresh(vocab, fresh).words
-    batch = passages.batch(np.array(chosen), fresh)
+    words = with_oov_rows(vocab, oov_rows).words
+    batch = passages.batch(np.array(chosen), oov_rows)
     parts = [batch.words.view(len(chosen), 20, -1), batch.question_words.unsqueeze(1)]
     lines = torch.cat(parts, 1).flatten(0, 1)
     return [[" ".join(words[n] for n in line if n) for line in block] for block in lines.split(21)]
@@ -69,7 +69,7 @@ def test_new_words_are_told_apart_by_their_spelling_wherever_they_stand() -> Non
     assert min(rows) >= len(vocab)
     assert len(rows) >= 8  # of ten names: 64 rows are few enough for two to meet
     # In training the rows move, and known candidates become new ones, in sentence and key alike.
-    moved = passages.batch(np.array([2]), 64, np.random.default_rng(1), disguise=1.0)
+    moved = passages.batch(np.array([2]), 64, np.random.default_rng(1), oov_probability=1.0)
     assert moved.story_keys is not None
     assert int(moved.story_keys.min()) >= len(vocab)
     for key in moved.story_keys[0]:

@@ -17,7 +17,7 @@ from entnet.data.cbt.windows import (
     encode_with,
     known_words,
     load_training,
-    with_fresh,
+    with_oov_rows,
 )
 from entnet.text import Vocab
 
@@ -93,10 +93,10 @@ def test_fewer_candidates_are_filled_up_with_one_that_is_not_the_answer() -> Non
 
 def test_rows_for_new_words_lie_behind_the_vocabulary() -> None:
     vocab = Vocab.build(["a", "b"])
-    larger = with_fresh(vocab, 3)
+    larger = with_oov_rows(vocab, 3)
     assert larger.words == (*vocab.words, "<new-0>", "<new-1>", "<new-2>")
     assert known_words(larger) == known_words(vocab) == 3
-    assert with_fresh(larger, 1).words == (*vocab.words, "<new-0>")
+    assert with_oov_rows(larger, 1).words == (*vocab.words, "<new-0>")
     words = np.array([[0, 2, 3, 4, 7]])
     assert as_rows(words, 3, 2).tolist() == [[0, 2, 3, 4, 3]]
     assert as_rows(words, 3, 2, shift=1).tolist() == [[0, 2, 4, 3, 4]]
@@ -114,7 +114,7 @@ def test_chosen_questions_are_those_questions() -> None:
 
 def test_the_corpus_has_a_window_a_sentence_and_a_question_a_story() -> None:
     data, _ = encode_training([question(n) for n in range(4)], least=1)
-    corpus = data.corpus(fresh=2, query_width=7)
+    corpus = data.corpus(oov_rows=2, query_width=7)
     assert corpus.words.shape == (len(data.windows), 7)
     assert (corpus.words[:, :5] == data.windows).all()
     assert not corpus.words[:, 5:].any()
@@ -129,7 +129,7 @@ def test_the_corpus_has_a_window_a_sentence_and_a_question_a_story() -> None:
 
 def test_a_disguised_candidate_is_new_everywhere_in_its_question() -> None:
     data, _ = encode_training([question(n) for n in range(3)], least=1)
-    corpus = data.corpus(fresh=40, draw=np.random.default_rng(1), disguise=1.0)
+    corpus = data.corpus(oov_rows=40, draw=np.random.default_rng(1), oov_probability=1.0)
     assert corpus.story_keys is not None
     assert (corpus.story_keys >= data.known).all()
     for story in range(3):
@@ -137,7 +137,7 @@ def test_a_disguised_candidate_is_new_everywhere_in_its_question() -> None:
         assert len(set(keys.tolist())) == 10
         rows = slice(data.offsets[story], data.offsets[story + 1])
         assert (corpus.words[rows, 2] == keys[data.centres[rows]]).all()
-    plain = data.corpus(fresh=40, draw=np.random.default_rng(1))
+    plain = data.corpus(oov_rows=40, draw=np.random.default_rng(1))
     assert (plain.words == data.windows).all()
 
 

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from cbt_questions import telling_questions
-from entnet.data.cbt.windows import WindowedQuestions, with_fresh
+from entnet.data.cbt.windows import WindowedQuestions, with_oov_rows
 from entnet.data.story import RaggedBatch
 from entnet.errors import EntNetError
 from entnet.models.entnet import EntNet
@@ -53,9 +53,9 @@ def questions(count: int, new: int = 0, seed: int = 1) -> WindowedQuestions:
     )
 
 
-def network(width: int, fresh: int = 3, query: int = 5, **options: object) -> EntNet:
+def network(width: int, oov_rows: int = 3, query: int = 5, **options: object) -> EntNet:
     torch.manual_seed(width)
-    vocab = with_fresh(Vocab.build(f"w{n}" for n in range(KNOWN - 1)), fresh)
+    vocab = with_oov_rows(Vocab.build(f"w{n}" for n in range(KNOWN - 1)), oov_rows)
     config = simple_config(len(vocab), width=width, sentence_length=query, **options)
     model = EntNet(config, vocab)
     with torch.no_grad():  # masks of 1 would hide mistakes
@@ -71,8 +71,10 @@ def network(width: int, fresh: int = 3, query: int = 5, **options: object) -> En
     return model.eval()
 
 
-def batch(data: WindowedQuestions, chosen: np.ndarray, fresh: int, query: int = 5) -> RaggedBatch:
-    return data.corpus(fresh, query).entries().batch(chosen)
+def batch(
+    data: WindowedQuestions, chosen: np.ndarray, oov_rows: int, query: int = 5
+) -> RaggedBatch:
+    return data.corpus(oov_rows, query).entries().batch(chosen)
 
 
 def test_the_compiled_code_is_there() -> None:
@@ -110,7 +112,7 @@ def train_in_torch(
     monkeypatch: pytest.MonkeyPatch,
 ) -> tuple[float, int]:
     """The same training, step by step: summed loss, clipped gradient, plain descent."""
-    fresh = model.config.vocabulary - KNOWN
+    oov_rows = model.config.vocabulary - KNOWN
     loss_sum, errors = 0.0, 0
     for first in range(0, len(order), size):
         chosen = order[first : first + size]
@@ -118,7 +120,7 @@ def train_in_torch(
             factors = torch.from_numpy(keep[first : first + size])
             monkeypatch.setattr(model, "_kept_dimensions", lambda _, factors=factors: factors)
             model.train()
-        one = batch(data, chosen, fresh)
+        one = batch(data, chosen, oov_rows)
         scores = model(one)
         loss = nn.functional.cross_entropy(scores, one.answers, reduction="sum")
         model.zero_grad()
@@ -144,7 +146,7 @@ def test_training_is_that_of_the_network(
     clip: float, dropped: bool, bias: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data = questions(50, new=4)
-    model = network(24, fresh=1, gate_bias=bias)  # one fresh row: every new word takes it
+    model = network(24, oov_rows=1, gate_bias=bias)  # one OOV row: every new word takes it
     native = NativeSimple(model)
     order = np.random.default_rng(5).permutation(50)[:45]  # the last batch is a short one
     draw = np.random.default_rng(6)
@@ -197,8 +199,8 @@ def test_the_same_seed_gives_the_same_network_and_another_does_not() -> None:
     data, order = questions(64, new=6), np.arange(64)
     results = []
     for seed in (1, 1, 2):
-        native = NativeSimple(network(20, fresh=8))
-        native.train_epoch(data, order, 0.05, disguise=0.3, seed=seed)
+        native = NativeSimple(network(20, oov_rows=8))
+        native.train_epoch(data, order, 0.05, oov_probability=0.3, seed=seed)
         results.append(native.embedding)
     assert (results[0] == results[1]).all()
     assert (results[0] != results[2]).any()
@@ -218,10 +220,10 @@ def test_candidates_in_disguise_are_read_through_the_fresh_rows() -> None:
         data.answers,
         KNOWN,
     )
-    model = network(20, fresh=16)
+    model = network(20, oov_rows=16)
     before = model.embedding.detach().numpy().copy()
     native = NativeSimple(model)
-    native.train_epoch(data, np.arange(30), 0.05, disguise=1.0)
+    native.train_epoch(data, np.arange(30), 0.05, oov_probability=1.0)
     moved = (native.embedding[:, :20] != before).any(1)
     assert not moved[1:31].any()
     assert moved[KNOWN:].all()

@@ -12,7 +12,7 @@ import torch
 from cbt_questions import telling_questions
 from entnet.config import ConfigError
 from entnet.data.cbt.format import BLANK, CbtQuestion
-from entnet.data.cbt.windows import WindowedQuestions, encode_training, with_fresh
+from entnet.data.cbt.windows import WindowedQuestions, encode_training, with_oov_rows
 from entnet.data.story import RaggedBatch
 from entnet.errors import EntNetError
 from entnet.models.base import StoryModel
@@ -31,7 +31,7 @@ KNOWN = 60
 
 def network(**options: object) -> WindowMemory:
     torch.manual_seed(1)
-    vocab = with_fresh(Vocab.build(f"w{n}" for n in range(KNOWN - 1)), 4)
+    vocab = with_oov_rows(Vocab.build(f"w{n}" for n in range(KNOWN - 1)), 4)
     values = {"vocabulary": len(vocab), "sentence_length": 5, "width": 16, "embedding_scale": 0.5}
     return WindowMemory(WindowMemoryConfig.from_dict({**values, **options}), vocab)
 
@@ -202,7 +202,7 @@ def test_questions_are_scored_as_their_windows_are(tmp_path: Path) -> None:
     train, vocab = encode_training(questions, least=2)
     model = WindowMemory(
         WindowMemoryConfig(vocabulary=len(vocab) + 3, sentence_length=5, width=8),
-        with_fresh(vocab, 3),
+        with_oov_rows(vocab, 3),
     ).eval()
     with torch.no_grad():
         expected = model(train.corpus(3).entries().batch(np.arange(7))).numpy()

@@ -14,7 +14,7 @@ from cbt_questions import trade_question
 from entnet.config import TrainConfig
 from entnet.data.cbt.format import CbtQuestion
 from entnet.data.cbt.passages import encode_passages
-from entnet.data.cbt.windows import with_fresh
+from entnet.data.cbt.windows import with_oov_rows
 from entnet.data.story import RaggedBatch
 from entnet.models.base import model_class
 from entnet.models.readers.epireader import EpiReader
@@ -59,7 +59,7 @@ EVERYTHING = np.arange(len(PASSAGES))
 def reader(kind: str, **options: object) -> PassageReader:
     network = model_class(kind)
     assert issubclass(network, PassageReader)
-    words = with_fresh(VOCAB, 4)
+    words = with_oov_rows(VOCAB, 4)
     torch.manual_seed(1)
     values = {"width": 8, "embedding_scale": 0.5, **READERS[kind], **options}
     model = network(network.config_class.from_dict({**values, "vocabulary": len(words)}), words)
@@ -160,7 +160,7 @@ def test_one_layer_asked_at_the_blank_is_an_attention_sum() -> None:
     q = ga.query[0](documents.table, *documents.asked)[documents.blank]
     wanted = (d @ q.unsqueeze(2)).squeeze(2).masked_fill(~documents.there, -torch.inf).softmax(1)
     torch.testing.assert_close(ga.attention(documents), wanted)
-    words = with_fresh(VOCAB, 4).words
+    words = with_oov_rows(VOCAB, 4).words
     spoken = [words[n] for n in batch.question_words[batch.question_words != 0].tolist()]
     assert [spoken[place] for place in documents.blank.tolist()] == ["xxxxx"] * len(PASSAGES)
 

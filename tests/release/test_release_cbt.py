@@ -37,7 +37,7 @@ def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     preset = load_preset("table4")
     few = {"epochs": 12, "learning_rate": 0.02, "decay": 1.0, "optimizer": "sgd"}
     for spec in specs_of(preset, tmp_path / "runs", ["NE"], [1, 2], ["entnet-simple"]):
-        small = replace(spec, model={"width": 24}, train=few, source={"fresh": 4})
+        small = replace(spec, model={"width": 24}, train=few, source={"oov_rows": 4})
         add_result(tmp_path / "results" / "table4.jsonl", run_one(small))
     return place
 

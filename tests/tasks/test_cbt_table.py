@@ -46,7 +46,7 @@ TOGETHER = {"entnet-simple-ensemble", "entnet-simple-mixture", "entnet-recurrent
 """Systems made of others' runs."""
 ALONE = {"begin": "", "frozen": False}
 """Of a network that begins as another one in the table."""
-FEW = ["--epochs", "2", "--set", "width=16", "--set", "fresh=4"]
+FEW = ["--epochs", "2", "--set", "width=16", "--set", "oov_rows=4"]
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def window_data() -> WindowData:
 
 def small_run(directory: Path, model: dict[str, Any], **training: Any) -> Trainer:
     config = TrainConfig(**{"batch_size": 8, "schedule": "exponential", "epochs": 4, **training})
-    options = WindowOptions(fresh=3, disguise=0.2)
+    options = WindowOptions(oov_rows=3, oov_probability=0.2)
     return window_trainer(
         directory,
         "entnet",
@@ -117,7 +117,7 @@ def test_every_system_gives_a_line_of_one_form(name: str, root: Path, tmp_path: 
         }
     elif name in NETWORKS:
         sizes = {"width": 16, "units": 16} if name in READERS else {"width": 16}
-        source = {"fresh": 4}
+        source = {"oov_rows": 4}
         if name == "entnet-recurrent":
             source |= ALONE
         changes = {"model": sizes, "train": {"epochs": 2}, "source": source}
@@ -258,7 +258,7 @@ def test_a_reader_begins_with_vectors_from_a_file(tmp_path: Path) -> None:
     file = tmp_path / "vectors.txt"
     file.write_text("Baker 1 2 3\nxxxxx 4 5 6\nelsewhere 7 8 9\n")
     _, vocab = encode_passages([trade_question(n) for n in range(9)])
-    options = PassageOptions(fresh=3, vectors=str(file))
+    options = PassageOptions(oov_rows=3, vectors=str(file))
     model = passage_model("as", {"width": 3, "units": 2}, options, vocab)
     assert isinstance(model, PassageReader)
     assert model.embedding[vocab.index["baker"]].tolist() == [1, 2, 3]
@@ -406,10 +406,12 @@ def test_runs_with_changed_settings_are_other_runs(root: Path, tmp_path: Path) -
     outcome = reproduce("--tasks", "ne", "--variant", "memnn", *FEW, "--runs", tmp_path)
     assert outcome.exit_code == 0, outcome.output
     (line,) = read_results(tmp_path / "results" / "table4.jsonl")
-    assert line["variant"] == "memnn+epochs=2,fresh=4,width=16"
+    assert line["variant"] == "memnn+epochs=2,oov_rows=4,width=16"
     assert (line["model"]["width"], line["epochs"]) == (16, 2)
     assert cbt.report(tmp_path / "results") == {}
-    assert "| memnn | NE | epochs=2, fresh=4, width=16 |" in cbt.render_trials(tmp_path / "results")
+    assert "| memnn | NE | epochs=2, oov_rows=4, width=16 |" in cbt.render_trials(
+        tmp_path / "results"
+    )
 
 
 def test_without_results_there_is_nothing_to_report(tmp_path: Path) -> None:
@@ -437,8 +439,8 @@ def test_mistakes_are_told(root: Path, tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(cbt_data, "default_directory", lambda: tmp_path / "nowhere")
     with pytest.raises(EntNetError, match="build-cbt"):
         find_questions(tmp_path / "none")
-    with pytest.raises(ConfigError, match="fresh rows"):
-        WindowOptions(fresh=0, disguise=0.5)
+    with pytest.raises(ConfigError, match="OOV rows"):
+        WindowOptions(oov_rows=0, oov_probability=0.5)
 
 
 def test_official_questions_come_before_built_ones(

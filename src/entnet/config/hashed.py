@@ -20,6 +20,15 @@ OLD_VALUES = {
     for name, values in TrainConfig.value_aliases.items()
 }
 
+OLD_SOURCE_NAMES = {"fresh": "oov_rows", "disguise": "oov_probability"}
+"""What is said of a benchmark's data: {old: new}."""
+
+
+def old_source_options(options: dict[str, Any]) -> dict[str, Any]:
+    """Options of the source under their old names."""
+    old = {new: before for before, new in OLD_SOURCE_NAMES.items()}
+    return {old.get(name, name): value for name, value in options.items()}
+
 
 def old_train_options(options: dict[str, Any]) -> dict[str, Any]:
     """Training options under their old names, with the old values; none is added or left out."""

@@ -259,7 +259,7 @@ ReduceGradientsStruct = _structure(
 WindowsNetworkStruct = _structure(
     "WindowsNetworkStruct",
     """
-    integer: width window query known fresh
+    integer: width window query known oov_rows
     pointer: embedding story_mask gate_mask question_mask gate_bias
     pointer: embedding_squares story_squares gate_squares question_squares bias_squares
     """,
@@ -276,7 +276,7 @@ WindowsTrainingStruct = _structure(
     """
     integer: count batch
     pointer: order
-    real: rate clip dropout disguise
+    real: rate clip dropout oov_probability
     integer: seed
     pointer: keep
     real: loss

@@ -83,7 +83,7 @@ class WindowTraining(NamedTuple):
     batch: int = 32
     clip: float = 40.0
     dropout: float = 0.0
-    disguise: float = 0.0
+    oov_probability: float = 0.0
     """How often a candidate is read as a word never seen before."""
     seed: int = 0
 
@@ -117,7 +117,7 @@ def train_on_windows(
         training.rate,
         training.clip,
         training.dropout,
-        training.disguise,
+        training.oov_probability,
         training.seed,
         None if keep is None else keep.ctypes.data,
     )

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from entnet.config import TrainConfig
 from entnet.data.cbt.passages import Passages
-from entnet.data.cbt.windows import shuffled, with_fresh
+from entnet.data.cbt.windows import shuffled, with_oov_rows
 from entnet.data.story import RaggedBatch
 from entnet.data.vectors import read_vectors
 from entnet.errors import EntNetError
@@ -36,7 +36,7 @@ from entnet.training.trainer import Epoch, Trainer
 class PassageOptions(QuestionOptions):
     """What is read of the questions, as whole passages."""
 
-    fresh: int = 256
+    oov_rows: int = 256
     neighbours: int = 8
     """Questions that stand one after the other in the books and come into a batch together: they have
     sentences in common, which are then encoded once."""
@@ -62,11 +62,11 @@ class PassageOptions(QuestionOptions):
     def batches(self, data: Passages) -> Iterator[RaggedBatch]:
         """Questions in their order, to be answered."""
         for chosen in in_parts(len(data), 100):
-            yield data.batch(chosen, self.fresh)
+            yield data.batch(chosen, self.oov_rows)
 
 
 class PassageSource:
-    """Questions in groups of neighbours, a candidate now and then in disguise."""
+    """Questions in groups of neighbours, a candidate now and then read as a new word."""
 
     def __init__(self, data: Passages, options: PassageOptions, config: TrainConfig) -> None:
         self.data, self.options, self.config = data, options, config
@@ -82,7 +82,7 @@ class PassageSource:
         size, options = self.config.batch_size, self.options
         for first in range(0, len(order), size):
             chosen = order[first : first + size]
-            yield self.data.batch(chosen, options.fresh, draw, options.disguise)
+            yield self.data.batch(chosen, options.oov_rows, draw, options.oov_probability)
 
 
 def passage_model(
@@ -93,7 +93,7 @@ def passage_model(
     begin: StoryModel | None = None,
 ) -> StoryModel:
     """An untrained reader; its embeddings begin as a file of vectors has them, if there is one."""
-    words = with_fresh(vocab, options.fresh)
+    words = with_oov_rows(vocab, options.oov_rows)
     network = model_class(kind)
     assert issubclass(network, PassageReader)
     config = network.config_class.from_dict({"vocabulary": len(words), **model_options})

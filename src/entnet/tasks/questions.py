@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 import torch
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from entnet.config import Config, TrainConfig
+from entnet.config.hashed import OLD_SOURCE_NAMES
 from entnet.data.cbt.windows import shuffled
 from entnet.data.story import RaggedBatch
 from entnet.models.base import StoryModel
@@ -26,18 +27,22 @@ from entnet.training.trainer import Learner, TrainingScore, ValidationScore
 class QuestionOptions(Config):
     """Which questions an epoch reads, and how it reads words that training does not have."""
 
+    aliases: ClassVar[Mapping[str, str]] = OLD_SOURCE_NAMES
+
     questions: int = 0
     """Questions per epoch, drawn anew for each; 0 for all of them."""
-    fresh: int = 64
+    oov_rows: int = 64
     """Rows of the embedding for words that training does not have."""
-    disguise: float = 0.0
+    oov_probability: float = 0.0
     """How often a candidate is read as such a word in training."""
     test: bool = True
     """Whether the test questions are scored at the end; trials leave them alone."""
 
     def check(self) -> None:
-        self.require(0 <= self.disguise <= 1, "disguise is a share, in [0, 1]")
-        self.require(self.fresh > 0 or self.disguise == 0, "disguise needs fresh rows")
+        self.require(0 <= self.oov_probability <= 1, "oov_probability must be in [0, 1]")
+        self.require(
+            self.oov_rows > 0 or self.oov_probability == 0, "oov_probability needs OOV rows"
+        )
         self.at_least(0, "questions")
 
     def order(self, count: int, seed: int, epoch: int) -> NDArray[np.int64]:

@@ -7,7 +7,7 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
-from entnet.config.hashed import old_train_options
+from entnet.config.hashed import old_source_options, old_train_options
 from entnet.tasks.entities import Tied
 
 Options = dict[str, Any]
@@ -78,7 +78,7 @@ class RunSpec:
             "tasks": list(self.tasks),
         }
         if self.benchmark != "babi":
-            decisive |= {"benchmark": self.benchmark, "source": self.source}
+            decisive |= {"benchmark": self.benchmark, "source": old_source_options(self.source)}
         if self.code:
             decisive["code"] = self.code
         return hashlib.sha256(json.dumps(decisive, sort_keys=True).encode()).hexdigest()[:12]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from entnet.config import TrainConfig
-from entnet.data.cbt.windows import WINDOW, WindowedQuestions, with_fresh
+from entnet.data.cbt.windows import WINDOW, WindowedQuestions, with_oov_rows
 from entnet.data.story import RaggedBatch
 from entnet.models.base import StoryModel, model_class
 from entnet.models.entnet import EntNet
@@ -44,13 +44,13 @@ class WindowOptions(QuestionOptions):
 
     def batches(self, data: WindowedQuestions) -> Iterator[RaggedBatch]:
         """Questions in their order, to be answered."""
-        entries = data.corpus(self.fresh, self.query_width).entries()
+        entries = data.corpus(self.oov_rows, self.query_width).entries()
         yield from map(entries.batch, in_parts(len(data), 200))
 
 
 @dataclass(frozen=True)
 class WholeEpoch:
-    """An epoch's questions in order. Compiled code cuts its own batches and draws its own disguises."""
+    """An epoch's questions in order. Compiled code cuts its own batches, and draws the OOV words."""
 
     order: NDArray[np.int64]
     seed: int
@@ -58,7 +58,7 @@ class WholeEpoch:
 
 
 class WindowSource:
-    """Shuffled questions, a candidate now and then in disguise."""
+    """Shuffled questions, a candidate now and then read as a new word."""
 
     def __init__(
         self, data: WindowedQuestions, options: WindowOptions, config: TrainConfig, whole: bool
@@ -79,7 +79,7 @@ class WindowSource:
         rng = np.random.default_rng(seed)
         options, size = self.options, self.config.batch_size
         corpus = self.data.choose(order).corpus(
-            options.fresh, options.query_width, rng, options.disguise
+            options.oov_rows, options.query_width, rng, options.oov_probability
         )
         entries = corpus.entries()
         for first in range(0, len(order), size):
@@ -105,7 +105,7 @@ class NativeWindows:
             rate,
             batch=self.config.batch_size,
             clip=self.config.max_grad_norm,
-            disguise=self.options.disguise,
+            oov_probability=self.options.oov_probability,
             seed=batch.seed,
         )
         self.net.give(self.model)
@@ -131,7 +131,7 @@ def window_model(
     kind: str, model_options: dict[str, Any], options: WindowOptions, vocab: Vocab
 ) -> StoryModel:
     """An untrained network on windows; EntNet is the paper's simple model but for what is said."""
-    words = with_fresh(vocab, options.fresh)
+    words = with_oov_rows(vocab, options.oov_rows)
     size = {"vocabulary": len(words), "sentence_length": max(WINDOW, options.query_width)}
     if kind == EntNet.config_class.kind:
         return EntNet(simple_config(**{**size, **model_options}), words)

@@ -57,17 +57,17 @@ class Passages:
     def batch(
         self,
         chosen: Longs,
-        fresh: int,
+        oov_rows: int,
         draw: np.random.Generator | None = None,
-        disguise: float = 0.0,
+        oov_probability: float = 0.0,
     ) -> RaggedBatch:
         """These questions, each as a story of twenty sentences with its candidates.
 
-        New words take the ``fresh`` rows behind the known ones. With a source of chance they take other
-        ones in every batch, and ``disguise`` is how often a candidate is read as a new word.
+        New words take the ``oov_rows`` rows behind the known ones. With a source of chance they take other
+        ones in every batch, and ``oov_probability`` is how often a candidate is read as a new word.
         """
         stories = len(chosen)
-        rows = self._rows(self.candidates[chosen], fresh, draw, disguise)
+        rows = self._rows(self.candidates[chosen], oov_rows, draw, oov_probability)
         sentences = np.concatenate([self.contexts[chosen].ravel(), self.queries[chosen]])
         starts, ends = self.offsets[sentences], self.offsets[sentences + 1]
         lengths = ends - starts
@@ -84,19 +84,23 @@ class Passages:
         )
 
     def _rows(
-        self, candidates: Ints, fresh: int, draw: np.random.Generator | None, disguise: float
+        self,
+        candidates: Ints,
+        oov_rows: int,
+        draw: np.random.Generator | None,
+        oov_probability: float,
     ) -> Longs:
-        """The embedding's row of every word, new ones and those in disguise included."""
+        """The embedding's row of every word, new ones and those read as new included."""
         rows = np.arange(self.known + len(self.spellings))
-        if not fresh:
+        if not oov_rows:
             rows[self.known :] = 0
             return rows
-        shift = 0 if draw is None else int(draw.integers(fresh))
-        rows[self.known :] = self.known + (self.spellings + shift) % fresh
-        if draw is not None and disguise:
+        shift = 0 if draw is None else int(draw.integers(oov_rows))
+        rows[self.known :] = self.known + (self.spellings + shift) % oov_rows
+        if draw is not None and oov_probability:
             words = np.unique(candidates[candidates < self.known])
-            hidden = words[draw.random(len(words)) < disguise].astype(np.int64)
-            rows[hidden] = self.known + (hidden * SCATTER + shift) % fresh
+            hidden = words[draw.random(len(words)) < oov_probability].astype(np.int64)
+            rows[hidden] = self.known + (hidden * SCATTER + shift) % oov_rows
         return rows
 
 

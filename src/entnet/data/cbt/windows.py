@@ -28,7 +28,7 @@ WINDOW = 5
 """Words in a window."""
 QUERY_REACH = 10
 """Words kept to either side of the blank; a network may look at fewer."""
-FRESH = "<new-{}>"
+OOV_WORD = "<new-{}>"
 """Name of the embedding rows for new words."""
 
 Ints = NDArray[np.int32]
@@ -81,34 +81,34 @@ class WindowedQuestions:
 
     def corpus(
         self,
-        fresh: int,
+        oov_rows: int,
         query_width: int = WINDOW,
         draw: np.random.Generator | None = None,
-        disguise: float = 0.0,
+        oov_probability: float = 0.0,
     ) -> Corpus:
         """The same questions as stories, a window a sentence, for networks that read those.
 
-        Out-of-vocabulary words share ``fresh`` embedding rows after the vocabulary: assigned in order, or
-        from a random offset if ``draw`` is given. With ``draw``, each candidate is also replaced by such
-        a row with probability ``disguise``.
+        Out-of-vocabulary words share ``oov_rows`` embedding rows after the vocabulary: assigned in order,
+        or from a random offset if ``draw`` is given. With ``draw``, each candidate is also replaced by
+        such a row with probability ``oov_probability``.
         """
         width = max(WINDOW, query_width)
         story = np.repeat(np.arange(len(self)), np.diff(self.offsets))
         shift = np.zeros(len(self), dtype=np.int64)
         words = [self.windows, self.query_windows(query_width), self.candidates]
         owner = [story, np.arange(len(self)), np.arange(len(self))]
-        if draw is not None and fresh:
-            shift = draw.integers(0, fresh, len(self))
+        if draw is not None and oov_rows:
+            shift = draw.integers(0, oov_rows, len(self))
         rows = [
-            as_rows(part, self.known, fresh, shift[of][:, None])
+            as_rows(part, self.known, oov_rows, shift[of][:, None])
             for part, of in zip(words, owner, strict=True)
         ]
-        if draw is not None and fresh and disguise:
-            hidden = draw.random(self.candidates.shape) < disguise
+        if draw is not None and oov_rows and oov_probability:
+            hidden = draw.random(self.candidates.shape) < oov_probability
             for part, of, out in zip(words, owner, rows, strict=True):
                 for slot in range(self.candidates.shape[1]):
                     same = (part == self.candidates[of, slot][:, None]) & hidden[of, slot][:, None]
-                    spare = self.known + (shift[of] + fresh - 1 - slot) % fresh
+                    spare = self.known + (shift[of] + oov_rows - 1 - slot) % oov_rows
                     np.copyto(out, np.broadcast_to(spare[:, None], out.shape), where=same)
         return Corpus(
             words=_pad(rows[0], width),
@@ -123,13 +123,13 @@ class WindowedQuestions:
 
 
 def as_rows(
-    words: NDArray[np.integer], known: int, fresh: int, shift: int | NDArray[np.int64] = 0
+    words: NDArray[np.integer], known: int, oov_rows: int, shift: int | NDArray[np.int64] = 0
 ) -> NDArray[np.int64]:
-    """Rows of the embedding: new words take the fresh rows in turn, ``shift`` on from the first."""
+    """Rows of the embedding: new words take the OOV rows in turn, ``shift`` on from the first."""
     words = words.astype(np.int64)
-    if not fresh:
+    if not oov_rows:
         return np.where(words < known, words, 0)
-    return np.where(words < known, words, known + (words - known + shift) % fresh)
+    return np.where(words < known, words, known + (words - known + shift) % oov_rows)
 
 
 def _pad(words: NDArray[np.int64], width: int) -> NDArray[np.int64]:
@@ -253,7 +253,7 @@ def encode_training(
 
 
 def encode_with(questions: Iterable[CbtQuestion], vocab: Vocab) -> WindowedQuestions:
-    """Questions for networks that know these words; fresh rows may stand at the vocabulary's end."""
+    """Questions for networks that know these words; OOV rows may stand at the vocabulary's end."""
     known = known_words(vocab)
     numbering = _Numbering(vocab.words[:known])
     collector = _Collector(numbering)
@@ -265,13 +265,15 @@ def encode_with(questions: Iterable[CbtQuestion], vocab: Vocab) -> WindowedQuest
 
 def known_words(vocab: Vocab) -> int:
     """How many words of the vocabulary are words, not rows for new ones."""
-    first = FRESH.format(0)
+    first = OOV_WORD.format(0)
     return vocab.index.get(first, len(vocab))
 
 
-def with_fresh(vocab: Vocab, fresh: int) -> Vocab:
+def with_oov_rows(vocab: Vocab, oov_rows: int) -> Vocab:
     """The vocabulary with rows for new words behind it."""
-    return Vocab([*vocab.words[: known_words(vocab)], *(FRESH.format(n) for n in range(fresh))])
+    return Vocab(
+        [*vocab.words[: known_words(vocab)], *(OOV_WORD.format(n) for n in range(oov_rows))]
+    )
 
 
 def load_training(path: Path, least: int = 2) -> tuple[WindowedQuestions, Vocab]:

@@ -84,7 +84,7 @@ class NativeSimple:
         self.config = config
         self.vocab: Vocab = model.vocab
         self.known = known_words(model.vocab)
-        self.fresh = config.vocabulary - self.known
+        self.oov_rows = config.vocabulary - self.known
         self.query_width = config.sentence_length
         bias = model.memory.gate_bias
         self._parameters = WindowParameters(
@@ -140,20 +140,20 @@ class NativeSimple:
         *,
         batch: int = 32,
         clip: float = 40.0,
-        disguise: float = 0.0,
+        oov_probability: float = 0.0,
         seed: int = 0,
         keep: Floats | None = None,
     ) -> EpochResult:
         """Read questions in this order, with an update after every batch, on the summed loss.
 
-        ``disguise`` is how often a candidate is read as a word never seen before. ``keep`` (questions,
-        width) gives dropout's factors, which are drawn otherwise.
+        ``oov_probability`` is how often a candidate is read as a word never seen before. ``keep``
+        (questions, width) gives dropout's factors, which are drawn otherwise.
         """
         order = np.ascontiguousarray(order, dtype=np.int64)
         if keep is not None:
             padding = self.embedding.shape[1] - keep.shape[1]
             keep = np.ascontiguousarray(np.pad(keep, ((0, 0), (0, padding))), dtype=np.float32)
-        training = WindowTraining(rate, batch, clip, self.config.dropout, disguise, seed)
+        training = WindowTraining(rate, batch, clip, self.config.dropout, oov_probability, seed)
         loss, errors = train_on_windows(
             self._parameters, self._questions(data), order, training, keep
         )
@@ -171,7 +171,7 @@ class NativeSimple:
             )
         windows, candidates, queries = (
             np.ascontiguousarray(
-                part if self.fresh else np.where(part < self.known, part, 0), np.int32
+                part if self.oov_rows else np.where(part < self.known, part, 0), np.int32
             )
             for part in (data.windows, data.candidates, data.query_windows(self.query_width))
         )

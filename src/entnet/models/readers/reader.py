@@ -34,7 +34,7 @@ class NetworkScorer:
     def __init__(self, model: StoryModel, batch: int = 100) -> None:
         self.model = model.eval()
         self.batch = batch
-        self.fresh = len(model.vocab) - known_words(model.vocab)
+        self.oov_rows = len(model.vocab) - known_words(model.vocab)
 
     @torch.no_grad()
     def scores(self, questions: Sequence[CbtQuestion]) -> Floats:
@@ -50,9 +50,9 @@ class NetworkScorer:
     def _batches(self, questions: Sequence[CbtQuestion]) -> Callable[[Longs], RaggedBatch]:
         if isinstance(self.model, PassageReader):
             whole, _ = encode_passages(questions, self.model.vocab)
-            return lambda chunk: whole.batch(chunk, self.fresh)
+            return lambda chunk: whole.batch(chunk, self.oov_rows)
         cut = encode_with(questions, self.model.vocab)
-        return cut.corpus(self.fresh, self.model.config.sentence_length).entries().batch
+        return cut.corpus(self.oov_rows, self.model.config.sentence_length).entries().batch
 
     def answer(self, question: CbtQuestion) -> str:
         """The candidate that scores highest."""

@@ -28,7 +28,7 @@ from torch import Tensor, nn
 
 from entnet.config import EntNetConfig
 from entnet.config.model import Matrix
-from entnet.data.cbt.windows import FRESH, known_words
+from entnet.data.cbt.windows import OOV_WORD, known_words
 from entnet.data.story import RaggedBatch
 from entnet.errors import EntNetError
 from entnet.models.base import register
@@ -158,12 +158,14 @@ class RecurrentEntNet(PassageReader):
             view.mask.copy_(mask[: size[0]])
             view.mask.requires_grad_(not frozen)
         self.embedding.requires_grad_(not frozen)
-        fresh = [FRESH.format(n) for n in range(len(simple.vocab) - known_words(simple.vocab))]
+        oov_rows = [
+            OOV_WORD.format(n) for n in range(len(simple.vocab) - known_words(simple.vocab))
+        ]
         for number, word in enumerate(self.vocab.words):
             if word in simple.vocab:
                 self.embedding[number] = simple.embedding[simple.vocab.index[word]]
-            elif fresh and number >= known_words(self.vocab):
-                spare = fresh[(number - known_words(self.vocab)) % len(fresh)]
+            elif oov_rows and number >= known_words(self.vocab):
+                spare = oov_rows[(number - known_words(self.vocab)) % len(oov_rows)]
                 self.embedding[number] = simple.embedding[simple.vocab.index[spare]]
 
     def forward(self, batch: RaggedBatch) -> Tensor:
