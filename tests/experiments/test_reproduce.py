@@ -38,6 +38,14 @@ def test_missing_data_is_told_once_before_anything_runs(tmp_path: Path) -> None:
     assert not any(tmp_path.iterdir())
 
 
+def test_trials_are_set_and_texts_are_tasks_in_any_case(tmp_path: Path) -> None:
+    """A setting that only the trials' systems have; and what lacks is said before anything runs."""
+    arguments = ["reproduce", "propara", "--trials", "--tasks", "Grids", "--set", "both_ways=false"]
+    outcome = CliRunner().invoke(app, [*arguments, "--data", str(tmp_path)])
+    assert outcome.exit_code == 1
+    assert "grids.v1.train.json is not under" in str(outcome.exception)
+
+
 def test_mistakes_are_told_before_anything_runs(data_root: Path, tmp_path: Path) -> None:
     common = ["--data", str(data_root), "--runs", str(tmp_path / "runs")]
     for arguments, complaint in (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from importlib.metadata import EntryPoint
@@ -138,3 +139,21 @@ def test_plug_ins_are_found_by_entry_point_and_a_broken_one_is_passed_over(
     registry._import_all.cache_clear()
     assert model_class("pluggedin").__name__ == "Bag"
     assert "broken (no_such_module) cannot be loaded" in caplog.text
+
+
+@pytest.mark.slow
+def test_an_installed_plug_in_is_found_by_its_metadata_alone(tmp_path: Path) -> None:
+    """What pip leaves behind when it installs docs/new-model.md's package."""
+    write_model(tmp_path, "installed")
+    metadata = tmp_path / "installed-0.1.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: installed\nVersion: 0.1\n")
+    (metadata / "entry_points.txt").write_text("[entnet.models]\ninstalled = installed\n")
+    code = "from entnet.models import model_class; print(model_class('installed').__module__)"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+    )
+    assert done.stdout.strip() == "installed", done.stderr

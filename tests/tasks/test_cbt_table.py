@@ -392,7 +392,7 @@ def test_the_report_has_every_system_beside_the_paper(tmp_path: Path) -> None:
 
 def test_the_command_says_what_is_wrong(root: Path, tmp_path: Path) -> None:
     for wrong, reason in (
-        (["--tasks", "NE,nouns"], "no task NOUNS in table4; it has NE, CN"),
+        (["--tasks", "NE,nouns"], "no task nouns in table4; it has NE, CN"),
         (["--variant", "gpt"], "no variant 'gpt'"),
         (["--epochs", "3"], "corpus-frequency has nothing to set"),
         (["--variant", "memnn", "--set", "hue=3"], "no setting 'hue'"),
@@ -441,6 +441,12 @@ def test_mistakes_are_told(root: Path, tmp_path: Path, monkeypatch: pytest.Monke
         find_questions(tmp_path / "none")
     with pytest.raises(ConfigError, match="OOV rows"):
         WindowOptions(oov_rows=0, oov_probability=0.5)
+
+
+def test_older_names_of_settings_are_read() -> None:
+    """Results from before the renaming have them."""
+    older = WindowOptions.from_dict({"fresh": 3, "disguise": 0.5})
+    assert older == WindowOptions(oov_rows=3, oov_probability=0.5)
 
 
 def test_official_questions_come_before_built_ones(

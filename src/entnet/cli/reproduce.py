@@ -13,7 +13,7 @@ from entnet.cli.common import ModelFileOption, console, error_console, parse_set
 from entnet.errors import EntNetError
 from entnet.experiments.display import LiveDisplay, PlainLines, best_by_task
 from entnet.experiments.plan import is_changed, parse_numbers, specs_of
-from entnet.experiments.preset import PARTS, Preset, load_preset, preset_names, read_preset
+from entnet.experiments.preset import PARTS, Preset, Variant, load_preset, preset_names, read_preset
 from entnet.experiments.results import line_key, read_results, results_path
 from entnet.experiments.sweep import Sweep, SweepCallback, drop_outdated
 from entnet.experiments.workers import LocalWorkers, Workers
@@ -109,7 +109,8 @@ def reproduce(
     wanted_seeds = _numbers(seeds, "--seeds")
     if trials and not preset.trials:
         raise EntNetError(f"nothing else was tried for {table}: it has no trials")
-    changes = _changes(preset, given, variant)
+    meant = preset.trials if trials else preset.variants
+    changes = _changes(preset, given, preset.chosen(variant) if variant else meant)
     specs = specs_of(
         preset,
         runs,
@@ -183,14 +184,14 @@ def _sweep(sweep: Sweep) -> None:
 
 
 def _changes(
-    preset: Preset, given: Sequence[str], variants: Sequence[str] | None
+    preset: Preset, given: Sequence[str], variants: Sequence[Variant]
 ) -> dict[str, dict[str, Any]]:
     """What is changed of the model, the training and the source; every system asked for must have it."""
     changes: dict[str, dict[str, Any]] = {}
     if not given:
         return changes
     settings = benchmark(preset.benchmark).settings
-    for variant in preset.chosen(variants) if variants else preset.variants:
+    for variant in variants:
         owners = settings(variant.kind or preset.kind)
         if not owners:
             raise EntNetError(f"{variant.name} has nothing to set; --variant says what to run")
@@ -203,10 +204,11 @@ def _tasks(text: str | None, preset: Preset) -> list[TaskName] | None:
     """The tasks asked for, of those that the preset has."""
     if text is None:
         return None
-    named = [task for task in preset.tasks if isinstance(task, str)]
+    named = {task.lower(): task for task in preset.tasks if isinstance(task, str)}
     wanted: list[TaskName]
     if named:
-        wanted = [part.strip().upper() for part in text.split(",")]
+        parts = [part.strip() for part in text.split(",")]
+        wanted = [named.get(part.lower(), part) for part in parts]
     else:
         wanted = list(_numbers(text, "--tasks") or [])
     for task in wanted:

@@ -6,7 +6,7 @@ scores are taken at the end. ``scores`` says whether they are: trials go without
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -17,6 +17,7 @@ import torch
 from entnet.config import Config, TrainConfig
 from entnet.data.propara.document import document_score
 from entnet.data.propara.encode import Paragraph, Places, build_vocab, collate, encode
+from entnet.data.propara.exchange import exchange
 from entnet.data.propara.files import read_grids
 from entnet.data.propara.generate import generate_processes
 from entnet.data.propara.process import Process
@@ -47,6 +48,8 @@ class ProparaOptions(Config):
     """Generated paragraphs to train on before the real ones."""
     generated_epochs: int = 0
     """The first so many epochs read generated paragraphs."""
+    exchange: float = 0.0
+    """Share of the real paragraphs in which, each time, participants have one another's names."""
     choose_by: ChooseBy = "f1"
     """Of the epochs, the one kept has the best document-level F1 on development, or the best mean of it
     and the sentence-level macro mean."""
@@ -55,6 +58,7 @@ class ProparaOptions(Config):
 
     def check(self) -> None:
         self.at_least(0, "least_count", "generated", "generated_epochs")
+        self.require(0 <= self.exchange <= 1, f"exchange is {self.exchange}, but must be in [0, 1]")
         self.require(
             bool(self.generated) == bool(self.generated_epochs),
             "generated and generated_epochs go together",
@@ -82,8 +86,10 @@ class ProcessSource:
         generated: Sequence[Paragraph],
         options: ProparaOptions,
         config: TrainConfig,
+        exchanged: Callable[[int], Sequence[Paragraph]] | None = None,
     ) -> None:
         self.real, self.generated, self.options, self.config = real, generated, options, config
+        self.exchanged = exchanged
 
     def epoch(self, number: int) -> Epoch:
         seed, size = self.config.seed, self.config.batch_size
@@ -91,6 +97,8 @@ class ProcessSource:
         if number <= self.options.generated_epochs:
             # They are short and many: batches twice as large waste less.
             paragraphs, size = self.generated, 2 * size
+        elif self.exchanged:
+            paragraphs = self.exchanged(number)
         order = np.random.default_rng([seed, number]).permutation(len(paragraphs))
         groups = [order[first : first + size] for first in range(0, len(order), size)]
         batches = (collate([paragraphs[i] for i in group]) for group in groups)
@@ -174,6 +182,12 @@ def propara_trainer(
     model.get_buffer("place_table").copy_(table)
     if vectors is not None:
         model.start_from(vectors)
+
+    def exchanged(epoch: int) -> list[Paragraph]:
+        rng = np.random.default_rng([config.seed, epoch, 1])
+        told = [exchange(one, rng) if rng.random() < options.exchange else one for one in train]
+        return [encode(one, vocab, model.places, apart=True) for one in told]
+
     return Trainer(
         directory,
         model,
@@ -183,6 +197,7 @@ def propara_trainer(
             [encode(one, vocab, model.places) for one in generated],
             options,
             config,
+            exchanged if options.exchange else None,
         ),
         ProcessTask(model, parts, config, options.choose_by),
         config,
@@ -207,6 +222,11 @@ def run(spec: RunSpec, callback: Callback | None) -> Result:
         about,
         spec.checkpoint_seconds,
     ).train(callback)
+
+
+def require_data(spec: RunSpec) -> None:
+    for part in PARTS:
+        grids_path(part, spec.data_root)
 
 
 def settings(kind: str) -> list[type[Config]]:

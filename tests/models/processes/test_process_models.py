@@ -38,13 +38,26 @@ from entnet.models.processes.tracker import mean_of_others, reversed_rows
 from propara_paragraphs import paragraphs
 
 KINDS = ("process-entnet", "process-lstm", "process-qrn", "process-tracker")
+PARTS_OUT: dict[str, dict[str, object]] = {
+    "no encoder": {"words": "alone"},
+    "one way": {"both_ways": False},
+    "gru one way": {"memory": "gru", "both_ways": False},
+    "no others": {"others": False},
+    "names of places": {"place_context": False},
+    "no chain": {"chain": False},
+}
+"""The tracker with one of its parts left out."""
+SYSTEMS = [*KINDS, *PARTS_OUT]
 PROCESSES = paragraphs(5)
 VOCAB = build_vocab(PROCESSES)
 PLACES = Places.count(PROCESSES)
 
 
 def network(kind: str, **changes: object) -> ProcessModel:
+    """A kind of network, or the tracker without one of its parts."""
     torch.manual_seed(1)
+    if kind in PARTS_OUT:
+        kind, changes = "process-tracker", {**PARTS_OUT[kind], **changes}
     owner = model_class(kind)
     table = torch.from_numpy(PLACES.table(VOCAB))
     size = {"vocabulary": len(VOCAB), "known_places": len(table)}
@@ -60,7 +73,7 @@ def batch(processes: list[Process]) -> ProcessBatch:
     return collate([encode(one, VOCAB, PLACES) for one in processes])
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", SYSTEMS)
 def test_scores_do_not_depend_on_the_other_paragraphs(kind: str) -> None:
     """Neither on how far words and candidates are filled up."""
     long = replace(
@@ -75,7 +88,7 @@ def test_scores_do_not_depend_on_the_other_paragraphs(kind: str) -> None:
     torch.testing.assert_close(together.first_places[:2, :count], alone.first_places)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", SYSTEMS)
 def test_participants_may_stand_in_any_order(kind: str) -> None:
     one = PROCESSES[0]
     other = replace(one, participants=one.participants[::-1], states=one.states[::-1])
@@ -91,7 +104,7 @@ def test_participants_may_stand_in_any_order(kind: str) -> None:
     )
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", SYSTEMS)
 def test_every_weight_is_trained(kind: str) -> None:
     model = network(kind).train()
     losses, _ = model.loss(batch(PROCESSES))
@@ -116,7 +129,7 @@ class LossOf(torch.nn.Module):
         return self.model.loss(paragraphs)[0].sum()
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", SYSTEMS)
 def test_gradients_are_right(kind: str) -> None:
     """Every parameter's, in double precision, against differences."""
     model, one = network(kind, width=6, embedding_width=6).double(), batch(PROCESSES[:1])
@@ -130,7 +143,7 @@ def test_gradients_are_right(kind: str) -> None:
     assert torch.autograd.gradcheck(loss, values, fast_mode=True)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", SYSTEMS)
 def test_a_saved_network_predicts_the_same(kind: str, tmp_path: Path) -> None:
     model = network(kind)
     model.save_pretrained(tmp_path)
@@ -142,7 +155,7 @@ def test_a_saved_network_predicts_the_same(kind: str, tmp_path: Path) -> None:
 
 def test_predictions_obey_the_rules_of_existence() -> None:
     """Whatever a network says: nothing moves or ends that is not there."""
-    for kind, seed in itertools.product(KINDS, range(3)):
+    for kind, seed in itertools.product(SYSTEMS, range(3)):
         model = network(kind)
         torch.manual_seed(seed)
         with torch.no_grad():

@@ -52,8 +52,21 @@ class TrackerConfig(ProcessConfig):
     decode_caution: float = 1.0
     units: int = 64
     """Units of the GRU over words, in each direction."""
+    words: Literal["gru", "alone"] = "gru"
+    """Words are read in their sentence by a bidirectional GRU, or each alone."""
+    both_ways: bool = True
+    """Slots are read from the first sentence and from the last; else from the first alone."""
+    others: bool = True
+    """A slot hears what the sentence says about the other participants."""
+    place_context: bool = True
+    """Places are scored by what stands around their names; else by their names alone."""
     memory: Literal["slots", "gru"] = "slots"
     """What a participant's state is kept in: an entity network's slot, or a GRU."""
+
+    @property
+    def state_width(self) -> int:
+        """Units of what events and places are read from: the states, and what the sentence says."""
+        return (3 if self.both_ways else 2) * self.width
 
 
 @register
@@ -67,8 +80,11 @@ class ProcessTracker(ProcessModel):
         super().__init__(config, vocab)
         d, read = config.width, 2 * config.units
         self.endings = nn.Embedding(len(ENDINGS) + 1, 8)
-        self.words = nn.GRU(
-            config.embedding_width + 8, config.units, batch_first=True, bidirectional=True
+        spelled = config.embedding_width + 8
+        self.words: nn.Module = (
+            nn.GRU(spelled, config.units, batch_first=True, bidirectional=True)
+            if config.words == "gru"
+            else nn.Sequential(nn.Linear(spelled, read), nn.Tanh())
         )
         self.key = nn.Linear(config.embedding_width, d)
         self.distance = nn.Embedding(DISTANCES, d)
@@ -76,14 +92,20 @@ class ProcessTracker(ProcessModel):
         self.asked = nn.Linear(d, d)
         self.view = nn.Linear(2 * read + d, d)
         self.mention = nn.Embedding(16, d)
-        self.others = nn.Linear(d, d)
-        self.join = nn.Linear(2 * d, d)
+        if config.others:
+            self.others = nn.Linear(d, d)
+            self.join = nn.Linear(2 * d, d)
         if config.memory == "gru":
-            self.steps = nn.GRU(d, d, batch_first=True, bidirectional=True)
+            self.steps = nn.GRU(d, d, batch_first=True, bidirectional=config.both_ways)
         else:
-            self.forward_slot, self.backward_slot = SlotReader(d), SlotReader(d)
+            self.forward_slot = SlotReader(d)
+            if config.both_ways:
+                self.backward_slot = SlotReader(d)
         self.event = nn.Sequential(
-            nn.Linear(3 * d, d), nn.Tanh(), nn.Dropout(config.dropout), nn.Linear(d, len(TAGS))
+            nn.Linear(config.state_width, d),
+            nn.Tanh(),
+            nn.Dropout(config.dropout),
+            nn.Linear(d, len(TAGS)),
         )
         self.place = PlaceScorer(config)
         self.dropout = nn.Dropout(config.dropout)
@@ -101,7 +123,11 @@ class ProcessTracker(ProcessModel):
     def _read(self, batch: ProcessBatch) -> Tensor:
         """(N, L, read) every word in its sentence."""
         e = torch.cat((self.read_words(batch.words), self.endings(batch.endings)), 2)
-        read = read_packed(self.words, self.dropout(e), (batch.words > 0).sum(1))
+        e = self.dropout(e)
+        if isinstance(self.words, nn.GRU):
+            read = read_packed(self.words, e, (batch.words > 0).sum(1))
+        else:
+            read = self.words(e)
         return nn.functional.dropout(read, self.config.dropout, self.training)
 
     def _view(self, batch: ProcessBatch, read: Tensor, keys: Tensor) -> Tensor:
@@ -118,17 +144,21 @@ class ProcessTracker(ProcessModel):
         gathered = torch.cat((mention, about, (attention.unsqueeze(1) @ near).squeeze(1)), 1)
         view = self.view(self.dropout(gathered)) + self.mention(mention_flags(batch)) + own
         view = torch.relu(view)
+        if not self.config.others:
+            return view
         others = mean_of_others(torch.relu(self.others(view)), row, batch.sentences)
         return torch.relu(self.join(self.dropout(torch.cat((view, others), 1))))
 
     def _states(self, batch: ProcessBatch, view: Tensor, keys: Tensor) -> Tensor:
-        """(Q, 2d) each participant's state after each sentence: read from the start, and from the end."""
+        """Each participant's state after each sentence: read from the start, and from the end (Q, 2d)."""
         offsets = batch.participant_offsets
         if self.config.memory == "gru":
             place = padded_place(offsets)
             return read_packed(self.steps, view[place.clamp_min(0)], offsets.diff())[place >= 0]
+        ahead: Tensor = self.forward_slot(view, keys, offsets)
+        if not self.config.both_ways:
+            return ahead
         back = reversed_rows(offsets)
-        ahead = self.forward_slot(view, keys, offsets)
         return torch.cat((ahead, self.backward_slot(view[back], keys, offsets)[back]), 1)
 
 
@@ -193,14 +223,17 @@ class PlaceScorer(nn.Module):
     def __init__(self, config: TrackerConfig) -> None:
         super().__init__()
         d, read = config.width, 2 * config.units
-        self.query = nn.Linear(3 * d, d)
-        self.first_query = nn.Linear(3 * d, d)
-        self.around = nn.Linear(read, d, bias=False)
+        self.context = config.place_context
+        self.query = nn.Linear(config.state_width, d)
+        self.first_query = nn.Linear(config.state_width, d)
+        if self.context:
+            self.around = nn.Linear(read, d, bias=False)
         self.name = nn.Linear(config.embedding_width, d, bias=False)
-        self.preposition = nn.Embedding(len(PREPOSITIONS) + 1, d)
-        self.recency = nn.Embedding(RECENCIES, d)
-        self.familiarity = nn.Embedding(FAMILIARITIES + 1, d)
-        self.relation = nn.Embedding(DISTANCES * RELATIONS, d)
+        if self.context:
+            self.preposition = nn.Embedding(len(PREPOSITIONS) + 1, d)
+            self.recency = nn.Embedding(RECENCIES, d)
+            self.familiarity = nn.Embedding(FAMILIARITIES + 1, d)
+            self.relation = nn.Embedding(DISTANCES * RELATIONS, d)
         self.unknown = nn.Parameter(torch.zeros(d))
         self.score = nn.Parameter(torch.randn(d) / d**0.5)
         self.dropout = nn.Dropout(config.dropout)
@@ -208,7 +241,7 @@ class PlaceScorer(nn.Module):
     def forward(
         self, batch: ProcessBatch, embedding: Tensor, read: Tensor, states: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """states (Q, 3d) → scores (Q, C) and (R, C)"""
+        """Scores (Q, C) and (R, C) from the states of the Q rows."""
         candidate = self._candidates(batch, embedding, read)
         first = batch.participant_offsets[:-1]
         query = torch.cat(
@@ -216,7 +249,9 @@ class PlaceScorer(nn.Module):
         )
         rows = torch.cat((torch.arange(batch.questions), first))
         sentence = batch.row_sentence[rows]
-        mixed = candidate.index_select(0, sentence) + self.relation(batch.relation[rows])
+        mixed = candidate.index_select(0, sentence)
+        if self.context:
+            mixed = mixed + self.relation(batch.relation[rows])
         mixed = torch.tanh(mixed + query.unsqueeze(1))
         # One mask for all candidates of a row: they are compared on the same units.
         scores = (mixed @ self.dropout(self.score.expand_as(query)).unsqueeze(2)).squeeze(2)
@@ -227,6 +262,21 @@ class PlaceScorer(nn.Module):
     def _candidates(self, batch: ProcessBatch, embedding: Tensor, read: Tensor) -> Tensor:
         """(N, C, d) each candidate as it stands in each sentence."""
         story = torch.repeat_interleave(batch.story_offsets.diff())
+        name = self.name(self.dropout(mean_embedding(batch.candidate_words, embedding)))
+        if self.context:
+            candidate = (
+                self._around(batch, read)
+                + (name + self.familiarity(batch.familiarity)).index_select(0, story)
+                + self.preposition(batch.preposition)
+                + self.recency(batch.recency)
+            )
+        else:
+            candidate = name.index_select(0, story)
+        unknown = torch.zeros_like(candidate[:, :1]) + self.unknown
+        return torch.cat((unknown, candidate[:, 1:]), 1)
+
+    def _around(self, batch: ProcessBatch, read: Tensor) -> Tensor:
+        """(N, C, d) the words of each candidate as they are read in each sentence."""
         total = nn.functional.pad(self.around(read).cumsum(1), (0, 0, 1, 0))
         start, end = batch.span_start.clamp_min(0), batch.span_end.clamp_min(0)
         line = total.shape[1] * torch.arange(batch.sentences).unsqueeze(1)
@@ -234,14 +284,4 @@ class PlaceScorer(nn.Module):
             total.flatten(0, 1).index_select(0, (line + at).flatten()).view(*at.shape, -1)
             for at in (end, start)
         )
-        around = (until - before) / (end - start).clamp_min(1).unsqueeze(2)
-        name = self.name(self.dropout(mean_embedding(batch.candidate_words, embedding)))
-        fixed = name + self.familiarity(batch.familiarity)
-        candidate = (
-            around
-            + fixed.index_select(0, story)
-            + self.preposition(batch.preposition)
-            + self.recency(batch.recency)
-        )
-        unknown = torch.zeros_like(candidate[:, :1]) + self.unknown
-        return torch.cat((unknown, candidate[:, 1:]), 1)
+        return (until - before) / (end - start).clamp_min(1).unsqueeze(2)
