@@ -16,7 +16,7 @@ struct EntnetGate {
 // A network. Numbers after `parameters` are offsets of its parts in it, in floats; -1 for what it lacks.
 struct EntnetModel {
   int64_t slots, width, vocabulary, sentence_length;
-  int64_t over_slots, normalise, close_on_empty, slope_units;
+  int64_t over_slots, normalise, close_on_empty, slope_units, hops;
   int64_t matrix_U, matrix_V, matrix_W;  // EntnetMatrix
   double norm_floor;
   EntnetGate gate;

@@ -59,6 +59,7 @@ static void cut_network(Cutter& cut, const EntnetModel& model, Network& net) {
 
   ReadWeights& read = net.read;
   read.over_slots = model.over_slots != 0;
+  read.hops = read.over_slots ? 1 : model.hops;
   read.m = net.m, read.d = net.d, read.D = net.D, read.M = net.M;
   read.answers = read.over_slots ? net.m : net.V;
   read.A = padded(read.answers);

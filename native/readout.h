@@ -1,6 +1,7 @@
 // (6)  p = softmax_j(q·h_j), u = Σ_j p_j h_j, y = R φ(q + H u), the loss on y, and the way back.
 //
-// The questions of one story are taken together: rows of q, u, z and y.
+// The questions of one story are taken together: rows of q, u, z and y. With more hops than one, φ(q + H u) asks
+// again in the place of q.
 #pragma once
 
 #include "gemm.h"
@@ -8,7 +9,7 @@
 namespace ENTNET_ISA {
 
 struct ReadWeights {
-  int64_t m, d, answers;
+  int64_t m, d, answers, hops;
   int64_t D, M, A;                 // the same, padded
   bool over_slots;                 // the attention itself is the answer: no H, no R
   const float *H, *Ht;             // (d, D)
@@ -18,21 +19,32 @@ struct ReadWeights {
   const unsigned char* allowed;    // (answers), or null where every answer is
 };
 
-// Room for the questions of one story, and what their backward pass needs.
+// Room for the questions of one story, and what their backward pass needs: of each hop, where K stands first.
 struct Reading {
   int64_t Q;
+  int64_t hop_rows, hop_slots;  // numbers from one hop's rows (Q, D) and (Q, M) to those of the next
   float* q;        // (Q, D)
-  float* p;        // (Q, M)
-  float* u;        // (Q, D)
-  float* z;        // (Q, D): q + H u
-  float* v;        // (Q, D): φ(z)
+  float* p;        // (K, Q, M)
+  float* u;        // (K, Q, D)
+  float* z;        // (K, Q, D): q + H u
+  float* v;        // (K, Q, D): φ(z), which the next hop asks with
   float* y;        // (Q, A): scores, then their gradient
-  float* dv;       // (Q, D): then dz
-  float* du;       // (Q, D)
-  float* dscore;   // (Q, M): gradient of q·h_j
+  float* dv;       // (K, Q, D): then dz
+  float* du;       // (K, Q, D)
+  float* dscore;   // (K, Q, M): gradient of q·h_j
   float* dq;       // (Q, D)
   const int64_t* live;  // (Q) slots that exist when it is asked, the first ones; null for all
 };
+
+// The same, as hop k sees it: its rows, with what it asks with as q, and its gradient as dq.
+ENTNET_INLINE Reading at_hop(const Reading& r, int64_t k) {
+  Reading out = r;
+  const int64_t rows = k * r.hop_rows, slots = k * r.hop_slots;
+  if (k) out.q = r.v + rows - r.hop_rows, out.dq = r.dv + rows - r.hop_rows;
+  out.p += slots, out.u += rows, out.z += rows, out.v += rows;
+  if (r.dv) out.dv += rows, out.du += rows, out.dscore += slots;
+  return out;
+}
 
 // The slots that exist when question i is asked.
 ENTNET_INLINE int64_t slots_for(const ReadWeights& p, const Reading& r, int64_t i) { return r.live ? r.live[i] : p.m; }
@@ -82,12 +94,8 @@ struct SlotScores {
   }
 };
 
-// Scores of every answer for every question; h[i] is the memory that question i looks at.
-static void read_forward(const ReadWeights& p, const Reading& r, const float* const* h) {
-  if (p.over_slots) {
-    for (int64_t i = 0; i < r.Q; ++i) by_slots(p.m, SlotScores{p.D, r.q + i * p.D, h[i], r.y + i * p.A});
-    return;
-  }
+// Of one hop: attention, what it finds, and φ(q + H u).
+static void hop_forward(const ReadWeights& p, const Reading& r, const float* const* h) {
   for (int64_t i = 0; i < r.Q; ++i) {
     float* weight = r.p + i * p.M;
     const int64_t m = slots_for(p, r, i);
@@ -106,7 +114,16 @@ static void read_forward(const ReadWeights& p, const Reading& r, const float* co
       const vec z = load(r.z + i + k);
       store(r.v + i + k, select(z > zero(), z, load(p.slope + k) * z));
     }
-  gemm<ROWS>(r.Q, p.A, p.d, r.v, p.D, p.Rt, p.A, r.y, p.A);
+}
+
+// Scores of every answer for every question; h[i] is the memory that question i looks at.
+static void read_forward(const ReadWeights& p, const Reading& r, const float* const* h) {
+  if (p.over_slots) {
+    for (int64_t i = 0; i < r.Q; ++i) by_slots(p.m, SlotScores{p.D, r.q + i * p.D, h[i], r.y + i * p.A});
+    return;
+  }
+  for (int64_t k = 0; k < p.hops; ++k) hop_forward(p, at_hop(r, k), h);
+  gemm<ROWS>(r.Q, p.A, p.d, at_hop(r, p.hops - 1).v, p.D, p.Rt, p.A, r.y, p.A);
 }
 
 // Cross-entropy and mistakes; y becomes softmax(y), predictions are written where wanted.
@@ -140,6 +157,23 @@ ENTNET_INLINE void through_attention(const ReadWeights& p, int64_t m, const floa
   for (int64_t j = 0; j < p.M; j += LANES) store(dscore + j, load(weight + j) * (load(dscore + j) - mean));
 }
 
+// Of one hop: from dv to dz and to dq, and what read_gradient and read_weight_gradients need.
+static void hop_backward(const ReadWeights& p, const Reading& r, const float* const* h, float* dslope) {
+  for (int64_t i = 0; i < r.Q * p.D; i += p.D)
+    for (int64_t k = 0; k < p.D; k += LANES) {
+      const vec z = load(r.z + i + k), dv = load(r.dv + i + k);
+      const ivec positive = z > zero();
+      store(dslope + k, load(dslope + k) + select(positive, zero(), dv * z));
+      store(r.dv + i + k, select(positive, dv, dv * load(p.slope + k)));
+    }
+  gemm<ROWS>(r.Q, p.D, p.d, r.dv, p.D, p.H, p.D, r.du, p.D);
+  for (int64_t i = 0; i < r.Q; ++i) {
+    float* dscore = r.dscore + i * p.M;
+    through_attention(p, slots_for(p, r, i), r.p + i * p.M, r.du + i * p.D, h[i], dscore);
+    gemm<ROWS>(1, p.D, p.m, dscore, p.M, h[i], p.D, r.dq + i * p.D, p.D, Start{r.dv + i * p.D, p.D, nullptr});
+  }
+}
+
 // From softmax(y) to dq and what read_gradient and read_weight_gradients need, with that of the slopes.
 static void read_backward(const ReadWeights& p, const Reading& r, const float* const* h,
                           const int64_t* const* answers, float scale, float* dslope) {
@@ -148,42 +182,35 @@ static void read_backward(const ReadWeights& p, const Reading& r, const float* c
     y[*answers[i]] -= 1.0f;
     for (int64_t a = 0; a < p.A; a += LANES) store(y + a, load(y + a) * splat(scale));
   }
-  if (!p.over_slots) {
-    gemm<ROWS>(r.Q, p.D, p.answers, r.y, p.A, p.R, p.D, r.dv, p.D);
-    for (int64_t i = 0; i < r.Q * p.D; i += p.D)
-      for (int64_t k = 0; k < p.D; k += LANES) {
-        const vec z = load(r.z + i + k), dv = load(r.dv + i + k);
-        const ivec positive = z > zero();
-        store(dslope + k, load(dslope + k) + select(positive, zero(), dv * z));
-        store(r.dv + i + k, select(positive, dv, dv * load(p.slope + k)));
-      }
-    gemm<ROWS>(r.Q, p.D, p.d, r.dv, p.D, p.H, p.D, r.du, p.D);
-  }
-  for (int64_t i = 0; i < r.Q; ++i) {
-    float *dscore = r.dscore + i * p.M, *dq = r.dq + i * p.D;
-    Start start;
-    if (p.over_slots) {
-      memcpy(dscore, r.y + i * p.A, (size_t)p.M * sizeof(float));
-    } else {
-      through_attention(p, slots_for(p, r, i), r.p + i * p.M, r.du + i * p.D, h[i], dscore);
-      start = Start{r.dv + i * p.D, p.D, nullptr};
+  if (p.over_slots) {
+    for (int64_t i = 0; i < r.Q; ++i) {
+      memcpy(r.dscore + i * p.M, r.y + i * p.A, (size_t)p.M * sizeof(float));
+      gemm<ROWS>(1, p.D, p.m, r.dscore + i * p.M, p.M, h[i], p.D, r.dq + i * p.D, p.D, Start{});
     }
-    gemm<ROWS>(1, p.D, p.m, dscore, p.M, h[i], p.D, dq, p.D, start);
+    return;
   }
+  gemm<ROWS>(r.Q, p.D, p.answers, r.y, p.A, p.R, p.D, at_hop(r, p.hops - 1).dv, p.D);
+  for (int64_t k = p.hops - 1; k >= 0; --k) hop_backward(p, at_hop(r, k), h, dslope);
 }
 
 // Gradients of H and R, from all questions at once.
 ENTNET_INLINE void read_weight_gradients(const ReadWeights& p, const Reading& r, float* dH, float* dR) {
   if (p.over_slots) return;
-  gemm_add<COLUMNS>(p.answers, p.D, r.Q, r.y, p.A, r.v, p.D, dR, p.D);
-  gemm_add<COLUMNS>(p.d, p.D, r.Q, r.dv, p.D, r.u, p.D, dH, p.D);
+  gemm_add<COLUMNS>(p.answers, p.D, r.Q, r.y, p.A, at_hop(r, p.hops - 1).v, p.D, dR, p.D);
+  for (int64_t k = 0; k < p.hops; ++k) {
+    const Reading at = at_hop(r, k);
+    gemm_add<COLUMNS>(p.d, p.D, r.Q, at.dv, p.D, at.u, p.D, dH, p.D);
+  }
 }
 
 // dh_j += p_j du + dscore_j q: what questions first … last - 1 say about the memory that they looked at.
 ENTNET_INLINE void read_gradient(const ReadWeights& p, const Reading& r, int64_t first, int64_t last, float* dh) {
   const int64_t rows = first * p.D, slots = first * p.M, count = last - first;
-  gemm_add<COLUMNS>(p.m, p.D, count, r.dscore + slots, p.M, r.q + rows, p.D, dh, p.D);
-  if (!p.over_slots) gemm_add<COLUMNS>(p.m, p.D, count, r.p + slots, p.M, r.du + rows, p.D, dh, p.D);
+  for (int64_t k = 0; k < p.hops; ++k) {
+    const Reading at = at_hop(r, k);
+    gemm_add<COLUMNS>(p.m, p.D, count, at.dscore + slots, p.M, at.q + rows, p.D, dh, p.D);
+    if (!p.over_slots) gemm_add<COLUMNS>(p.m, p.D, count, at.p + slots, p.M, at.du + rows, p.D, dh, p.D);
+  }
 }
 
 }  // namespace ENTNET_ISA

@@ -22,12 +22,16 @@ static void cut_stream(Cutter& cut, const Network& net, StreamSpace& out) {
   float** const memories[] = {&out.h, &out.next, &out.x, &out.w, &out.key_input};
   for (float** piece : memories) *piece = cut.floats(net.m * net.D);
   Reading& r = out.reading;
-  float** const rows[] = {&out.s, &out.gate, &out.candidate, &r.q, &r.u, &r.z, &r.v};
+  float** const rows[] = {&out.s, &out.gate, &out.candidate, &r.q};
   for (float** piece : rows) *piece = cut.floats(net.D);
-  float** const slots[] = {&out.p, &out.g, &out.inverse, &r.p};
+  float** const hops[] = {&r.u, &r.z, &r.v};
+  for (float** piece : hops) *piece = cut.floats(net.read.hops * net.D);
+  float** const slots[] = {&out.p, &out.g, &out.inverse};
   for (float** piece : slots) *piece = cut.floats(net.M);
+  r.p = cut.floats(net.read.hops * net.M);
   r.y = cut.floats(net.read.A);
   r.Q = 1;
+  r.hop_rows = net.D, r.hop_slots = net.M;
 }
 
 static StreamSpace stream_space(const Network& net, Workspace* space) {
@@ -135,7 +139,7 @@ static void stream_read(const EntnetModel* model, Workspace* space, const int64_
     memcpy(r.p, r.y, (size_t)net.M * sizeof(float));
     softmax(r.p, net.M, largest(r.p, net.m, net.M));
   }
-  memcpy(attention, r.p, (size_t)net.m * sizeof(float));
+  memcpy(attention, at_hop(r, read.hops - 1).p, (size_t)net.m * sizeof(float));
   for (int64_t a = 0; a < read.answers; ++a) scores[a] = read.allowed && !read.allowed[a] ? -INFINITY : r.y[a];
 }
 

@@ -173,7 +173,7 @@ struct Network {
 
   Network(int64_t m, int64_t d, int64_t V, int64_t L, unsigned options) {
     model.slots = m, model.width = d, model.vocabulary = V, model.sentence_length = L;
-    model.over_slots = (options & 1) != 0, model.normalise = (options & 2) != 0, model.close_on_empty = 1;
+    model.over_slots = (options & 1) != 0, model.hops = 1 + options % 3, model.normalise = (options & 2) != 0, model.close_on_empty = 1;
     model.slope_units = options & 4 ? d : 1;
     model.gate = gate_of(options);
     model.matrix_U = options % 3, model.matrix_V = (options / 3) % 3, model.matrix_W = (options / 9) % 3;

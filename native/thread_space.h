@@ -55,12 +55,16 @@ static void cut_sums(Cutter& cut, const EntnetModel& model, const Network& net, 
 }
 
 static void cut_reading(Cutter& cut, const Network& net, int64_t Q, Reading& out) {
-  float** const rows[] = {&out.q, &out.u, &out.z, &out.v, &out.dv, &out.du, &out.dq};
-  for (float** row : rows) *row = cut.floats(Q * net.D);
-  out.p = cut.floats(Q * net.M);
-  out.dscore = cut.floats(Q * net.M);
+  const int64_t K = net.read.hops;
+  float** const rows[] = {&out.u, &out.z, &out.v, &out.dv, &out.du};
+  for (float** row : rows) *row = cut.floats(K * Q * net.D);
+  out.q = cut.floats(Q * net.D);
+  out.dq = cut.floats(Q * net.D);
+  out.p = cut.floats(K * Q * net.M);
+  out.dscore = cut.floats(K * Q * net.M);
   out.y = cut.floats(Q * net.read.A);
   out.Q = Q;
+  out.hop_rows = Q * net.D, out.hop_slots = Q * net.M;
 }
 
 // N sentences and Q questions in all, T sentences in the longest story.

@@ -24,6 +24,15 @@ OPTIONS: list[dict[str, Any]] = [
     {"answer_set": "answers", "answer_words": (2, 3, 5)},
     {"output": "slots", "keys": "tied", "key_words": ("mary", "john", "to")},
     {"keys": "named", "key_words": ("mary", "john", "office", "to"), "gate_bias": False},
+    {
+        "keys": "named",
+        "key_words": ("mary", "john", "office"),
+        "gate_bias": False,
+        "sentence_length": 8 + 2 + 4 * 4,
+        "context_length": 4,
+        "context_people": ("mary", "john", "sandra", "daniel"),
+        "context_places": ("office", "kitchen", "hallway", "bedroom"),
+    },
     {"gate": "stretched", "gate_threshold": 0.4},
     {"gate": "threshold", "gate_threshold": 0.4},
 ]

@@ -56,6 +56,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "tied-keys": TIED,
     "story-keys": {"keys": "story"},
     "named-slots": NAMED,
+    "two-hops": {"hops": 2},
+    "three-hops-named": {**NAMED, "hops": 3, "separate_encoders": True},
     "named-slots-many": {**NAMED, "slots": 40, "separate_encoders": True},
     "named-slots-few": {**NAMED, "key_words": ("w3",), "dropout": 0.5},
     "slots-answer": {"output": "slots"},

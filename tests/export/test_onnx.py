@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 from entnet import EntNet, Tracker
 from entnet.cli import app
 from entnet.data.babi import read_babi
+from entnet.data.context import Context, Held
 from entnet.data.story import Story
 from entnet.errors import EntNetError
 from entnet.export import onnx_graphs, save_onnx
@@ -39,22 +40,32 @@ class Runtime:
 
     def reset(self) -> None:
         self.named: list[str] = []
+        self.held = Held()
         nothing = np.zeros((0, self.about["width"]))
         self.memory = np.array(self.about.get("memory", nothing), np.float32)
 
     def _words(self, text: str) -> np.ndarray:
         numbers = [self.index.get(word, 0) for word in tokenise(text, self.about["lowercase"])]
         if not self.about["bagOfWords"]:
-            numbers += [0] * (self.about["sentenceLength"] - len(numbers))
+            numbers += [0] * (self.about["places"] - len(numbers))
         return np.array(numbers, np.int64)
 
     def read(self, text: str) -> tuple[np.ndarray, np.ndarray]:
-        feeds = {"words": self._words(text)}
+        feeds = {"words": self._beside(self._words(text))}
         if "keys" in self.about:
             feeds["slots"] = self._slots(text)
         feeds["memory"] = self.memory
         self.memory, gates, movement = self.step.run(None, feeds)
         return gates, movement
+
+    def _beside(self, words: np.ndarray) -> np.ndarray:
+        """The sentence with its context in the last of its places."""
+        of = self.about["context"]
+        if of is not None:
+            context = Context(of["length"], frozenset(of["people"]), frozenset(of["places"]))
+            beside, self.held = context.heard(words[: -context.size].tolist(), self.held)
+            words[-context.size :] = beside
+        return words
 
     def _slots(self, text: str) -> np.ndarray:
         """A slot for each key word when it is first named."""

@@ -65,7 +65,9 @@ def watched(browser: Browser) -> Iterator[Watched]:
 @pytest.fixture(scope="module")
 def engine(browser: Browser) -> Iterator[Page]:
     """A blank page that has a network and a tracker, and nothing else."""
-    script = "".join(module("export", name) for name in ("network.js", "binding.js", "tracker.js"))
+    script = "".join(
+        module("export", name) for name in ("context.js", "network.js", "binding.js", "tracker.js")
+    )
     names = "Network, Tracker, tokenise, runningWords, splitSentences, parseStory"
     with open_page(browser) as opened:
         opened.page.goto("about:blank")

@@ -11,7 +11,7 @@ from entnet.data.story import Question, Story
 from entnet.models.base import encode_stories
 from random_batches import NAMED, random_batch, random_network
 
-TOLD = ("w1 w20 w25", "w22 w25", "w23 w2 w24", "w22 w24 w3")
+TOLD = ("w1 w20 w25", "w22 w24", "w23 w2 w26", "w1 w24 w2 w25", "w22 w3")
 
 
 @pytest.mark.parametrize("slots", [3, 40])
@@ -55,22 +55,35 @@ def test_what_cannot_be_is_refused(options: dict[str, object]) -> None:
         EntNetConfig(**{**NAMED, "vocabulary": 30, **options})  # type: ignore[arg-type]
 
 
-def test_the_context_is_the_last_sentence_that_named_somebody() -> None:
-    stories = [Story(tuple(TOLD), (Question(4, "where is w1", "w25"),))]
-    model = random_network({**NAMED, "context_length": 2, "sentence_length": 6}).eval()
+CONTEXT = {
+    "context_length": 3,
+    "sentence_length": 6 + 2 + 4 * 3,
+    "context_people": ("w1", "w2"),
+    "context_places": ("w25", "w26"),
+}
+
+
+def test_beside_a_sentence_stands_what_was_told_of_its_people() -> None:
+    stories = [Story(TOLD, (Question(len(TOLD), "where is w1", "w25"),))]
+    model = random_network({**NAMED, **CONTEXT}).eval()
     corpus = encode_stories(stories, model.vocab, model.config)
-    w = model.vocab.index
-    assert corpus.words[:, 4:].tolist() == [
-        [0, 0],
-        [w["w1"], w["w20"]],
-        [w["w1"], w["w20"]],
-        [w["w23"], w["w2"]],
+    words = [[model.vocab.words[n] if n else "" for n in row] for row in corpus.words[:, 6:]]
+    parts = [(row[:2], row[2:5], row[5:8], row[8:11], row[11:]) for row in words]
+    nothing = ["", "", ""]
+    assert parts == [
+        (["", ""], nothing, nothing, nothing, nothing),
+        # Nobody is named: it is about w1 still.
+        (["w1", ""], ["w1", "w20", "w25"], nothing, nothing, nothing),
+        (["", ""], nothing, nothing, nothing, nothing),
+        # Both are named; the second sentence about w1 told of no place.
+        (["", ""], ["w1", "w20", "w25"], nothing, nothing, ["w23", "w2", "w26"]),
+        (["w1", "w2"], ["w1", "w24", "w2"], ["w1", "w20", "w25"], nothing, ["w1", "w24", "w2"]),
     ]
     with torch.inference_mode():
         state = model.initial_state()
         for text in TOLD:
             numbers = model.vocab.encode(text.split())
-            state, _ = model.step(state, torch.tensor([numbers + [0] * (6 - len(numbers))]))
+            state, _ = model.step(state, torch.tensor([numbers + [0] * (20 - len(numbers))]))
         wanted = model(corpus.entries().batch(np.array([0])))
         asked = torch.from_numpy(corpus.question_words)
         torch.testing.assert_close(model.read(state, asked).scores, wanted, rtol=1e-4, atol=1e-5)

@@ -205,9 +205,7 @@ def test_state_is_taken_by_torch_too() -> None:
 def test_it_is_chosen_where_it_can_run() -> None:
     assert choose_engine(random_network({}), TrainConfig()).name == "native"
     assert choose_engine(random_network({}), TrainConfig(engine="reference")).name == "torch"
-    assert choose_engine(random_network({"hops": 2}), TrainConfig()).name == "torch"
-    with pytest.raises(EntNetError, match="one hop"):
-        choose_engine(random_network({"hops": 2}), TrainConfig(engine="native"))
+    assert choose_engine(random_network({"hops": 2}), TrainConfig()).name == "native"
 
 
 def test_networks_that_it_cannot_train_are_named() -> None:

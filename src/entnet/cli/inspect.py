@@ -16,9 +16,10 @@ from entnet.data.gridworld import GridWorld
 from entnet.data.reading import read_stories
 from entnet.data.story import Question, Story
 from entnet.inspection.gridworld import draw_walk, probe_markdown, probe_slots, require_grid
+from entnet.inspection.names import measure, names_markdown
 from entnet.inspection.page import save_page
 from entnet.inspection.places import PlaceScore, measure_places, true_places
-from entnet.inspection.plots import save_plot
+from entnet.inspection.plots import save_plot, save_reliability
 from entnet.inspection.tables import trace_tables
 from entnet.inspection.trace import EXAMPLE, trace_story
 from entnet.models import StoryModel
@@ -69,6 +70,21 @@ def inspect(
         Path | None,
         typer.Option("--results", help="With --places: keep the counts here for `entnet report`."),
     ] = None,
+    names: Annotated[
+        bool,
+        typer.Option(
+            "--names", help="New names, crowds, long stories, and what no story tells: `world`."
+        ),
+    ] = False,
+    unanswerable: Annotated[
+        Path | None,
+        typer.Option(
+            "--unanswerable", help="With --names: stories in a line, then questions after `?`."
+        ),
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Option("--data", help="With --names: the data; else $ENTNET_DATA.")
+    ] = None,
     grid: Annotated[
         Path | None,
         typer.Option("--grid", help="Networks of the grid world: draw a walk, .html or .gif."),
@@ -107,6 +123,9 @@ def inspect(
     if grid is not None or probe:
         _inspect_grid(network, model, grid, probe)
         return
+    if names:
+        _inspect_names(model, unanswerable, data, plot, as_json)
+        return
     if places is not None:
         score = measure_places(network, read_stories(places)[:stories])
         if results is not None:
@@ -138,6 +157,18 @@ def inspect(
         console.print(trace_tables(trace))
         for written in filter(None, (plot, html)):
             console.print(f"[dim]written:[/] {written}")
+
+
+def _inspect_names(
+    model: str, unanswerable: Path | None, data: Path | None, plot: Path | None, as_json: bool
+) -> None:
+    found = measure(model, unanswerable, data)
+    if plot is not None:
+        save_reliability(found["reliability"], plot)
+    if as_json:
+        print_json(found)
+    else:
+        console.print(names_markdown(found), end="", soft_wrap=True, markup=False, highlight=False)
 
 
 def _inspect_grid(network: EntNet, model: str, out: Path | None, probe: bool) -> None:

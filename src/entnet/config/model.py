@@ -103,9 +103,13 @@ class EntNetConfig(ModelConfig):
     ``slots`` in a story."""
 
     context_length: int = 0
-    """The last of a sentence's ``sentence_length`` places, this many, hold the first words of the last
-    sentence before it that named one of ``key_words``: those whom she, he and they may be (named keys; the
-    paper's networks read windows of words on CBT, but not here)."""
+    """Beside each sentence, in the last of its ``sentence_length`` places, stands what was told before of
+    whom it is about: sentences of this many words (docs/names.md; the paper's networks read windows of
+    words on CBT, but not here)."""
+    context_people: tuple[str, ...] = ()
+    """Words that say whom a sentence is about; one without them is about those of the one before."""
+    context_places: tuple[str, ...] = ()
+    """A sentence that has one of these words is kept, to stand beside later ones."""
 
     output: Literal["words", "slots"] = "words"
     """(6) over words, or the attention itself as a distribution over slots."""
@@ -129,7 +133,12 @@ class EntNetConfig(ModelConfig):
 
     @property
     def longest_sentence(self) -> int:
-        return self.sentence_length - self.context_length
+        return self.sentence_length - self.context_size
+
+    @property
+    def context_size(self) -> int:
+        """Places that the context takes: two names, and four sentences."""
+        return 2 + 4 * self.context_length if self.context_length else 0
 
     def check(self) -> None:
         super().check()
@@ -159,9 +168,9 @@ class EntNetConfig(ModelConfig):
         else:
             self.require(not self.key_words, "key_words are for tied and named keys only")
         self.require(
-            0 <= self.context_length < self.sentence_length,
-            f"context_length is {self.context_length}, but must leave some of the {self.sentence_length} "
-            "places of a sentence",
+            self.context_length >= 0 and self.context_size < self.sentence_length,
+            f"context_length is {self.context_length}, and the context takes {self.context_size} places, "
+            f"but must leave some of the {self.sentence_length} places of a sentence",
         )
         self.require(
             self.output == "words" or self.hops == 1, "the direct output over slots has one hop"

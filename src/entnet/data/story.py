@@ -18,6 +18,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from entnet.data.context import Context, Held
 from entnet.text import Vocab, answer_token, tokenise
 
 Draw = Literal["story", "question"]
@@ -62,32 +63,6 @@ def longest_sentence(stories: Iterable[Story]) -> int:
     texts = {text for story in stories for text in story.sentences}
     texts |= {question.text for story in stories for question in story.questions}
     return max((len(tokenise(text)) for text in texts), default=1)
-
-
-@dataclass(frozen=True)
-class Context:
-    """What is read beside a sentence: the first words of the last one that named an entity."""
-
-    length: int
-    """How many words of it."""
-    entities: frozenset[int]
-
-    def of(self, sentences: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
-        """The context of each sentence of a story."""
-        held: tuple[int, ...] = ()
-        contexts: list[tuple[int, ...]] = []
-        for words in sentences:
-            contexts.append(held)
-            held = self.after(words, held)
-        return contexts
-
-    def after(self, words: Sequence[int], held: tuple[int, ...]) -> tuple[int, ...]:
-        """The context of what follows this sentence, whose own was ``held``."""
-        return tuple(words[: self.length]) if self.entities.intersection(words) else held
-
-    def beside(self, words: Sequence[int], held: tuple[int, ...]) -> list[int]:
-        """A sentence with its context in the last of its places."""
-        return [*words[: len(words) - self.length], *held, *[0] * (self.length - len(held))]
 
 
 @dataclass(frozen=True)
@@ -195,7 +170,7 @@ class Corpus:
         unknown.update(dict.fromkeys(vocab.unknown(answers)))
         longest = max((len(ids) for ids in known.values()), default=1)
         length = sentence_length or max(longest, 1)
-        most = length - (context.length if context else 0)
+        most = length - (context.size if context else 0)
         if longest > most:
             culprit = max(known, key=lambda text: len(known[text]))
             raise ValueError(
@@ -206,9 +181,10 @@ class Corpus:
         words = _padded(sentences, length)
         if context is not None:
             for first, last in pairwise(offsets.tolist()):
-                words[first:last, most:] = _padded(
-                    context.of(sentences[first:last]), context.length
-                )
+                held = Held()
+                for row in range(first, last):
+                    beside, held = context.heard(sentences[row], held)
+                    words[row, most:] = beside
         return cls(
             words=words,
             story_offsets=offsets,

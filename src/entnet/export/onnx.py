@@ -11,6 +11,10 @@ Where a story names its own slots, the memory begins empty and m grows: before a
 ``keyWords`` that it names for the first time appends its row of ``keys`` to the memory. ``step.onnx`` then
 takes ``slots (m)`` too: which of the key words each row stands for.
 
+Where a network reads a context (``context`` in network.json), L is ``places``: ``sentenceLength`` words of
+the sentence, and after them what stands beside it, as ``entnet/data/context.py`` has it. Questions have
+none.
+
 Numbers go in and out in single precision and are computed with in double, as the browser does: rounding
 differs from library to library, and over hundreds of sentences gates that are half open make much of it.
 """
@@ -51,6 +55,8 @@ def save_onnx(source: str, directory: Path | str) -> list[Path]:
             "width",
             "slots",
             "sentenceLength",
+            "places",
+            "context",
             "lowercase",
             "bagOfWords",
             "runningText",
@@ -144,7 +150,7 @@ class _Graph:
     def model(self, outputs: dict[str, Sequence[int | str]]) -> onnx.ModelProto:
         m = slots_of(self.plain)
         # A bag of words has no order, so any number of words can be summed.
-        words: list[int | str] = ["L" if self.plain["bagOfWords"] else self.plain["sentenceLength"]]
+        words: list[int | str] = ["L" if self.plain["bagOfWords"] else self.plain["places"]]
         info, real = self.helper.make_tensor_value_info, self.types.FLOAT
         whole = self.types.INT64
         inputs = [info("words", whole, words), info("memory", real, [m, self.plain["width"]])]

@@ -73,7 +73,8 @@ def page_html(model: EntNet, name: str, card: dict[str, Any] | None = None, titl
 def _scripts(data: dict[str, Any]) -> str:
     parts = [module("inspection", name) for name in _SHARED]
     parts += [
-        module("export", name) for name in ("network.js", "binding.js", "tracker.js", "local.js")
+        module("export", name)
+        for name in ("context.js", "network.js", "binding.js", "tracker.js", "local.js")
     ]
     parts += [module("serve", name) for name in ("link.js", "process.js", "app.js")]
     # JSON that cannot end the element it stands in, whatever the vocabulary holds.

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from entnet.data.context import Context
 from entnet.errors import EntNetError
 from entnet.models.entnet import EntNet
 
@@ -24,10 +25,6 @@ def network_arrays(model: EntNet) -> dict[str, np.ndarray | None]:
     Where a story names its own slots, ``keys`` and ``keyInput`` have a row for every word that gets one.
     """
     config = model.config
-    if config.context_length:
-        raise EntNetError(
-            "a page reads sentences one by one; this network reads another beside each (context_length)"
-        )
     if config.keys == "story":
         raise EntNetError(
             "this network takes its keys from the story; "
@@ -59,13 +56,20 @@ def network_arrays(model: EntNet) -> dict[str, np.ndarray | None]:
 def plain_network(model: EntNet) -> dict[str, Any]:
     """The network as JSON values; arrays are float32, little-endian, in base64."""
     arrays = network_arrays(model)
+    mask = arrays["questionMask"]
+    if mask is not None:  # questions have nothing beside them
+        arrays["questionMask"] = mask[: model.config.longest_sentence]
+    if model.config.keys == "named":  # rows of the embedding, which are there
+        arrays["keys"] = None
     config, memory, shape = model.config, model.memory, model.memory.gate_shape
     entities = model.vocab.encode(config.key_words) if config.keys == "named" else None
     allowed = model.get_buffer("allowed") if config.output == "words" else None
     return {
         "width": config.width,
         "slots": config.slots,
-        "sentenceLength": config.sentence_length,
+        "sentenceLength": config.longest_sentence,
+        "places": config.sentence_length,
+        "context": None if model.context is None else _context(model.context),
         "lowercase": config.lowercase,
         "bagOfWords": config.encoder == "bow",
         "hops": config.hops,
@@ -80,6 +84,14 @@ def plain_network(model: EntNet) -> dict[str, Any]:
         "runningText": model.vocab.reads_running_text,
         "allowed": None if allowed is None else allowed.nonzero().flatten().tolist(),
         "arrays": {name: None if a is None else _encoded(a) for name, a in arrays.items()},
+    }
+
+
+def _context(context: Context) -> dict[str, Any]:
+    return {
+        "length": context.length,
+        "people": sorted(context.people),
+        "places": sorted(context.places),
     }
 
 

@@ -153,3 +153,45 @@ def measure(
     if hand_written is not None:
         out["hand_written_declined"] = declined(tracker, read_unanswerable(hand_written))
     return out
+
+
+def names_markdown(of: dict[str, Any]) -> str:
+    """What ``measure`` found, as docs/names.md has it."""
+    official, new = of["official"], of["renamed"]
+    mean, mean_new = (sum(errors.values()) / len(errors) for errors in (official, new))
+    worst = max(official, key=official.__getitem__)
+    lost = max(official, key=lambda task: new[task] - official[task])
+    answerable, asked = of["answerable_declined"]
+    rows = [
+        "| | " + " | ".join(map(str, official)) + " | mean |",
+        "|---" * (len(official) + 2) + "|",
+        _errors("official test files", [*official.values()], mean),
+        _errors("the same, every name new", [*new.values()], mean_new),
+        "",
+        "| | measured | wanted |",
+        "|---|---|---|",
+        f"| official test files, mean error | {mean:.2f}% | ≤ 1% |",
+        f"| worst task ({worst}) | {official[worst]:.1f}% | ≤ 5% |",
+        f"| largest loss by new names (task {lost}) | {new[lost] - official[lost]:.1f} points | ≤ 0.5 |",
+        f"| mixed stories | {of['mixed']:.1f}% | |",
+        f"| mixed, 10 people, 10 things, 12 places | {of['crowd']:.1f}% | ≤ 5% |",
+        f"| mixed, 300 sentences | {of['long']:.1f}% | ≤ 5% |",
+        _share("unanswerable questions declined: generated", of["generated_declined"]),
+    ]
+    if "hand_written_declined" in of:
+        rows.append(_share("written by hand", of["hand_written_declined"]))
+    rows += [
+        f"| answerable official questions declined | {answerable} of {asked} "
+        f"({100 * answerable / asked:.2f}%) | ≤ 1% |",
+        f"| expected calibration error, official files | {of['calibration_error']:.2f}% | ≤ 2% |",
+    ]
+    return "\n".join(rows) + "\n"
+
+
+def _errors(name: str, errors: Sequence[float], mean: float) -> str:
+    return f"| {name} | " + " | ".join(f"{one:.1f}" for one in errors) + f" | {mean:.2f} |"
+
+
+def _share(name: str, counts: tuple[int, int]) -> str:
+    declined, asked = counts
+    return f"| {name} | {declined} of {asked} ({100 * declined / asked:.1f}%) | ≥ 95% |"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -19,6 +20,15 @@ FORMATS = (".png", ".svg", ".pdf")
 
 def save_plot(trace: Trace, path: Path | str, shown: Shown = "gates") -> None:
     """Draw a trace into a PNG, SVG or PDF file."""
+    _save(lambda: plot_trace(trace, shown), path)
+
+
+def save_reliability(bins: Sequence[dict[str, float]], path: Path | str) -> None:
+    """Draw how often answers of a probability are right; ``bins`` as from ``inspection.names``."""
+    _save(lambda: plot_reliability(bins), path)
+
+
+def _save(draw: Callable[[], Figure], path: Path | str) -> None:
     path = Path(path)
     if path.suffix.lower() not in FORMATS:
         raise EntNetError(f"{path}: a picture's name ends in {', '.join(FORMATS)}")
@@ -26,9 +36,30 @@ def save_plot(trace: Trace, path: Path | str, shown: Shown = "gates") -> None:
 
     # Text stays text in SVG, and the file is the same from run to run.
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "entnet"}):
-        figure = plot_trace(trace, shown)
+        figure = draw()
         undated = {"Date": None} if path.suffix.lower() == ".svg" else {}
         figure.savefig(path, dpi=160, bbox_inches="tight", facecolor="white", metadata=undated)
+
+
+def plot_reliability(bins: Sequence[dict[str, float]]) -> Figure:
+    """A dot for each range of probabilities, the larger the more questions; right is on the diagonal."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(4.2, 4.0), layout="constrained", facecolor="white")
+    axis = figure.subplots()
+    axis.plot([0, 1], [0, 1], color="#b9b4a7", linewidth=1, linestyle=":")
+    most = max(of["questions"] for of in bins)
+    axis.scatter(
+        [of["sure"] for of in bins],
+        [of["right"] for of in bins],
+        s=[12 + 200 * (of["questions"] / most) ** 0.5 for of in bins],
+        color=GATE,
+        alpha=0.8,
+    )
+    axis.set_xlabel("probability of the answer")
+    axis.set_ylabel("share that is right")
+    axis.spines[["top", "right"]].set_visible(False)
+    return figure
 
 
 def plot_trace(trace: Trace, shown: Shown = "gates") -> Figure:

@@ -16,7 +16,8 @@ from torch import Tensor, nn
 
 from entnet import hub
 from entnet.config import ConfigError, EntNetConfig, ModelConfig, TrainConfig
-from entnet.data.story import Context, Corpus, RaggedBatch, Story
+from entnet.data.context import Context
+from entnet.data.story import Corpus, RaggedBatch, Story
 from entnet.errors import EntNetError, ModelFileError
 from entnet.files import write_atomically
 from entnet.models.registry import model_class, register, source_of
@@ -48,7 +49,10 @@ def context_of(config: ModelConfig, vocab: Vocab) -> Context | None:
     """What such a network reads beside each sentence; None for most, which read nothing more."""
     if not isinstance(config, EntNetConfig) or not config.context_length:
         return None
-    return Context(config.context_length, frozenset(vocab.encode(config.key_words)))
+    people, places = (
+        frozenset(vocab.encode(words)) for words in (config.context_people, config.context_places)
+    )
+    return Context(config.context_length, people, places)
 
 
 def encode_stories(stories: Sequence[Story], vocab: Vocab, config: ModelConfig) -> Corpus:

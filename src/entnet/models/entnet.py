@@ -204,8 +204,9 @@ class EntNet(StoryModel):
         state = self._with_slots_for(state, words)
         if self.context is None:
             return state, list(words)
-        after = self.context.after(words, state.context)
-        return state._replace(context=after), self.context.beside(words, state.context)
+        beside, held = self.context.heard(words, state.context)
+        own = words[: self.config.longest_sentence]
+        return state._replace(context=held), [*own, *beside]
 
     def _with_slots_for(self, state: MemoryState, words: Sequence[int]) -> MemoryState:
         """A slot more for each entity that is named for the first time, as long as there is room."""

@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 from torch import Tensor
 
+from entnet.data.context import Held
+
 
 class MemoryState(NamedTuple):
     """Everything that reading has brought about."""
@@ -16,8 +18,8 @@ class MemoryState(NamedTuple):
     """(m, d), or (S, m, d) where keys differ per story; without slots (S, c), the candidates' words."""
     named: tuple[int, ...] = ()
     """Where slots are named as the story goes: the word of each, in order."""
-    context: tuple[int, ...] = ()
-    """Words that are read beside the next sentence, where the network has such a context."""
+    context: Held = Held()
+    """What is kept to be read beside later sentences, where the network has such a context."""
 
 
 class Reading(NamedTuple):

@@ -64,8 +64,6 @@ def why_not(config: EntNetConfig) -> str | None:
     """What keeps the compiled code from running this network; None if nothing does."""
     if library() is None:
         return "the compiled kernel is not there"
-    if config.hops != 1:
-        return "it reads in one hop only"
     return None
 
 
@@ -145,6 +143,7 @@ class CompiledNetwork:
             "normalise": c.normalise,
             "close_on_empty": c.close_on_empty,
             "slope_units": units,
+            "hops": c.hops,
             "matrix_U": _MATRIX[c.U],
             "matrix_V": _MATRIX[c.V],
             "matrix_W": _MATRIX[c.W],

@@ -123,7 +123,7 @@ def _structure(name: str, fields: str) -> type[ctypes.Structure]:
 ModelStruct = _structure(
     "ModelStruct",
     """
-    integer: slots width vocabulary sentence_length over_slots normalise close_on_empty slope_units
+    integer: slots width vocabulary sentence_length over_slots normalise close_on_empty slope_units hops
     integer: matrix_U matrix_V matrix_W
     real: norm_floor
     integer: gate_shuts

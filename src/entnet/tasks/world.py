@@ -83,7 +83,11 @@ def options(spec: RunSpec, made: WorldConfig) -> Options:
     if spec.model.get("keys") == "free":
         return {"memory_limit": None, **spec.model}
     words = tuple(word for kind in KINDS if kind.name in made.slots_for for word in kind.members)
-    return {"memory_limit": None, **spec.model, "keys": "named", "key_words": words}
+    named = {"memory_limit": None, **spec.model, "keys": "named", "key_words": words}
+    if not spec.model.get("context_length"):
+        return named
+    people, _, places = (kind.members for kind in KINDS)
+    return {**named, "context_people": people, "context_places": places}
 
 
 def _official(task: int, data_root: str | None) -> list[Story]:

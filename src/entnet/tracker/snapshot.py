@@ -13,7 +13,8 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor
 
-from entnet.models.base import StoryModel
+from entnet.data.context import KEPT, Held
+from entnet.models.base import StoryModel, context_of
 from entnet.models.compiled import weights_of
 from entnet.models.entnet import EntNet
 from entnet.models.memory import MemoryState
@@ -32,8 +33,8 @@ class Kept(NamedTuple):
     memory: Tensor
     named: tuple[int, ...]
     """Words that slots stand for, where a story names its own."""
-    context: tuple[int, ...]
-    """Words that are read beside the next sentence."""
+    context: Held
+    """What is kept to be read beside later sentences."""
     key_words: tuple[str, ...]
     sentences_read: int
     position: Position
@@ -54,7 +55,7 @@ def to_bytes(model: StoryModel, kept: Kept) -> bytes:
         "names": json.dumps(dict(kept.members)),
         "about": kept.about,
         "named": json.dumps(kept.named),
-        "context": json.dumps(kept.context),
+        "context": json.dumps([kept.context.about, [*kept.context.told.items()]]),
     }
     return save({"memory": kept.memory.cpu().contiguous()}, about)
 
@@ -70,7 +71,7 @@ def from_bytes(model: StoryModel, key_words: Sequence[str], snapshot: bytes) -> 
     if about["keys"] != json.dumps(tuple(key_words)):
         raise SnapshotError("the snapshot was taken with other key words")
     members, named = _names(model, about)
-    context = _context(model, about.get("context", "[]"))
+    context = _context(model, about.get("context", "[[], []]"))
     position = _position(about.get("position", "{}"))
     read, pronoun = int(about["sentences_read"]), about.get("about", "")
     if pronoun and pronoun not in members.values():
@@ -145,17 +146,26 @@ def _names(model: StoryModel, about: Mapping[str, str]) -> tuple[dict[str, str],
     return members, named
 
 
-def _context(model: StoryModel, text: str) -> tuple[int, ...]:
-    """Words that are read beside the next sentence."""
-    most = model.config.sentence_length - model.config.longest_sentence
+def _context(model: StoryModel, text: str) -> Held:
+    """What is kept to be read beside later sentences: people, and what was told of each."""
+    context = context_of(model.config, model.vocab)
     try:
-        context = tuple(json.loads(text))
-        right = all(type(word) is int and 0 <= word < len(model.vocab) for word in context)
+        about, told = json.loads(text)
+        held = Held(tuple(about), {who: tuple(tuple(one) for one in kept) for who, kept in told})
+        sentences = [one for kept in held.told.values() for one in kept]
+        words = [word for one in sentences for word in one]
+        right = all(type(word) is int and 0 <= word < len(model.vocab) for word in words)
+        right &= all(len(kept) <= KEPT for kept in held.told.values())
+        if context is None:
+            right &= held == Held()
+        else:
+            right &= context.people.issuperset((*held.about, *held.told))
+            right &= all(len(one) <= context.length for one in sentences)
     except (ValueError, TypeError, RecursionError):
         right = False
-    if not right or len(context) > most:
+    if not right:
         raise SnapshotError("a snapshot whose context cannot be read")
-    return context
+    return held
 
 
 def _position(text: str) -> Position:

@@ -92,12 +92,13 @@ class MixedStory:
         return UNKNOWN
 
     def thing_before(self, thing: str, place: str) -> str:
-        """The stop before the last one there, of those since it was last taken."""
+        """The stop before the last one there, from where it was last taken."""
         stops: list[str] = []
         holder = ""
-        for kind, *rest in self.facts:
+        for i, (kind, *rest) in enumerate(self.facts):
             if kind == "get" and rest[1] == thing:
-                holder, stops = rest[0], []
+                there = self.where_person(rest[0], i)
+                holder, stops = rest[0], ["" if there == UNKNOWN else there]
             elif kind == "give" and rest[1] == thing:
                 holder = rest[2]
             elif kind == "drop" and rest[1] == thing:

@@ -31,7 +31,7 @@ class Thing:
     place: str = ""
     """Where it was put down, if that is known."""
     stops: list[str] = field(default_factory=list)
-    """Where it was carried since it was last taken."""
+    """Where it was last taken, and where it was carried since."""
     gift: tuple[str, str] | None = None
     """Who gave it last, and to whom."""
 
@@ -68,8 +68,9 @@ class Knowledge:
             self.thing(thing).stops.append("")
 
     def gets(self, name: str, what: str) -> None:
-        thing = self.thing(what)
-        thing.holder, thing.place, thing.stops = name, "", []
+        thing, places = self.thing(what), self.person(name).places
+        thing.holder, thing.place = name, ""
+        thing.stops = [places[0] if len(places) == 1 else ""]
         self._take(name, what)
 
     def drops(self, name: str, what: str) -> None:

@@ -12,7 +12,10 @@ from entnet.data.world.story import draw_cast, tell_story
 
 HOUSE_TASKS = (1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14)
 """bAbI's tasks that are told of people in a house."""
-TASK_SHARE = 0.3
+HARD_TASKS = (2, 3, 14)
+"""Those whose answers follow from several sentences; there are twice as many stories of them."""
+TASK_SHARE = 0.5
+"""Share of the stories that are told as bAbI tells them, of one task."""
 FILLED_SHARE = 0.1
 """Share of the stories told with words that say nothing: sentences are longer and begin elsewhere."""
 LONGEST = 120
@@ -98,7 +101,7 @@ def mixture(
     made: list[Story] = []
     while len(made) < stories:
         if dice.chance(task_share):
-            story = task_story(dice, dice.pick(HOUSE_TASKS))
+            story = task_story(dice, dice.pick((*HOUSE_TASKS, *HARD_TASKS)))
         else:
             story = tell_story(dice, draw_cast(dice, LONGEST))
         if dice.chance(filled_share):

@@ -1,7 +1,9 @@
 // The network in JavaScript: equations (1) to (6), beside the paper's letters as in ops/reference.py.
 //
-// A state is a value: { slots, memory }. `slots` says of each slot which row of the keys it has; there are all of
-// them from the start or, where a story names its own, those that it has named. `memory` holds their rows.
+// A state is a value: { slots, memory, held }. `slots` says of each slot which row of the keys it has; there are all of
+// them from the start or, where a story names its own, those that it has named. `memory` holds their rows, and `held`
+// what stands beside later sentences, if anything does.
+import { heard, NOTHING } from "./context.js";
 
 /** A text that this network cannot read, said to the person who wrote it. */
 export class ReadingError extends Error {}
@@ -12,6 +14,7 @@ export class Network {
     Object.assign(this, plain);
     this.arrays = Object.fromEntries(
       Object.entries(plain.arrays).map(([name, text]) => [name, text === null ? null : floats(text)]));
+    this.arrays.keys ??= this.#rowsOf(this.arrays.embedding, this.entities ?? []);
     this.index = new Map(this.words.map((word, number) => [word, number]));
     this.rows = this.arrays.R ?? this.arrays.embedding;
     this.rowNorms = norms(this.rows, this.words.length, this.width);
@@ -19,8 +22,16 @@ export class Network {
 
   /** Slots at their keys; where a story names its own, there are none yet. */
   initialState() {
-    if (this.entities) return { slots: [], memory: new Float64Array(0) };
-    return { slots: Array.from({ length: this.slots }, (_, j) => j), memory: Float64Array.from(this.arrays.keys) };
+    if (this.entities) return { slots: [], memory: new Float64Array(0), held: NOTHING };
+    const slots = Array.from({ length: this.slots }, (_, j) => j);
+    return { slots, memory: Float64Array.from(this.arrays.keys), held: NOTHING };
+  }
+
+  #rowsOf(matrix, numbers) {
+    const { width: d } = this;
+    const rows = new Float32Array(numbers.length * d);
+    numbers.forEach((number, i) => rows.set(matrix.subarray(number * d, (number + 1) * d), i * d));
+    return rows;
   }
 
   /** A sentence or question, cut into words. */
@@ -60,6 +71,13 @@ export class Network {
     return s;
   }
 
+  /** A sentence with what stands beside it, after all of its own places; and what is held after it. */
+  #withContext(own, held) {
+    if (!this.context) return { words: own, held };
+    const { beside, held: after } = heard(this.context, own, held);
+    return { words: [...own, ...new Array(this.sentenceLength - own.length).fill(0), ...beside], held: after };
+  }
+
   /** A slot more for each entity that is named for the first time, as long as there is room. */
   #withSlotsFor(state, words) {
     const row = (word) => (this.entities ?? []).indexOf(word);
@@ -76,10 +94,11 @@ export class Network {
   }
 
   /** Read one sentence, (2) to (5): the state after it, how far gates opened, how far slots moved. */
-  step(before, words) {
+  step(before, own) {
     const { width: d, gateShape: shape } = this;
+    const { words, held } = this.#withContext(own, before.held);
     const { keys, keyInput, U, W, slope, gateBias, storyMask, gateMask } = this.arrays;
-    const { slots, memory } = this.#withSlotsFor(before, words);
+    const { slots, memory } = this.#withSlotsFor(before, own);
     const m = slots.length;
     const seen = this.#sum(words, gateMask);
     const input = W ? product(W, this.#sum(words, storyMask), d) : new Float64Array(d);
@@ -113,7 +132,7 @@ export class Network {
       for (let k = 0; k < d; k += 1) moved += (next[j * d + k] - h[k]) ** 2;
       movement[j] = Math.sqrt(moved);
     }
-    return { state: { slots, memory: next }, gates, movement };
+    return { state: { slots, memory: next, held }, gates, movement };
   }
 
   /** (6)  p = softmax(q·h), u = Σ p_j h_j, y = R φ(q + H u): scores of answers, and attention. */
