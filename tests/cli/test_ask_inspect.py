@@ -208,6 +208,7 @@ class TestConversation:
             (":help", "take back the last sentence"),
             (":story", "nothing read yet"),
             ("Mary flew to the garden.", "unknown: flew"),
+            ("Where is Mary", "read as a sentence: a question ends with ?"),
         ],
     )
     def test_lines_that_need_an_answer_get_one(

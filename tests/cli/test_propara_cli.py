@@ -17,6 +17,7 @@ from entnet.data.babi import read_babi
 from entnet.data.propara.encode import build_vocab
 from entnet.data.propara.files import read_actions, write_predictions
 from entnet.data.propara.process import Process
+from entnet.experiments.results import read_results
 from entnet.models.processes.tracker import ProcessTracker, TrackerConfig
 from entnet.tasks.propara import scores
 from entnet.training.setup import prepare
@@ -132,17 +133,26 @@ def test_inspect_refuses_a_paragraph_that_is_not_there(model: Path, grids: Path)
     assert "has 6 paragraphs" in str(result.exception)
 
 
-def test_vectors_make_a_run_of_its_own(tmp_path: Path) -> None:
+def test_vectors_make_a_run_of_its_own(tmp_path: Path, grids: Path) -> None:
     path = tmp_path / "vectors.txt"
-    path.write_text("tea 1 2\n")
-    result = run(
+    path.write_text("water 1 2\n")
+    changes = ("epochs=1", "generated=0", "generated_epochs=0", "width=2", "embedding_width=2")
+    command = [
         *("reproduce", "propara", "--vectors", path, "--variant", "ours", "--seeds", "1"),
-        *("--data", tmp_path, "--runs", tmp_path / "runs", "--jobs", "1"),
-    )
-    assert result.exit_code != 0
-    assert "entnet data download propara" in result.stdout + result.stderr + str(result.exception)
-    (run_directory,) = (tmp_path / "runs" / "propara").glob("*/*")
-    assert run_directory.name.startswith("ours+vectors=")
+        *("--data", tmp_path / "data", "--runs", tmp_path / "runs", "--jobs", "1"),
+        *(part for change in changes for part in ("--set", change)),
+    ]
+    result = run(*command)
+    assert "entnet data download propara" in str(result.exception)
+    assert not (tmp_path / "runs").exists()
+    (tmp_path / "data" / "propara").mkdir(parents=True)
+    for part in ("train", "dev", "test"):
+        (tmp_path / "data" / "propara" / f"grids.v1.{part}.json").write_bytes(grids.read_bytes())
+    result = run(*command)
+    assert result.exit_code == 0, result.stdout + result.stderr + str(result.exception)
+    (line,) = read_results(tmp_path / "runs" / "results" / "propara.jsonl")
+    assert line["variant"].startswith("ours+")
+    assert line["source"]["vectors"] == str(path)
 
 
 def test_processes_are_not_stories(model: Path, tmp_path: Path) -> None:

@@ -115,4 +115,6 @@ def test_a_run_that_its_limit_ended_says_nothing_of_the_network(tmp_path: Path) 
     (said,) = advice(metrics(tmp_path, 60.0, 50.0), ended(52.0, limit=2))
     assert "ended by its limit of 2 epochs" in said
     (said,) = advice(metrics(tmp_path, 60.0, 50.0), ended(52.0, limit=2, schedule="halving"))
+    assert "still falling (50.0%) when its 2 epochs ended" in said
+    (said,) = advice(metrics(tmp_path, 50.0, 60.0), ended(52.0, limit=2, schedule="halving"))
     assert "does not learn" in said

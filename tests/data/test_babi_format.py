@@ -65,10 +65,20 @@ def test_wrong_encoding_and_binary_files(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="binary") as caught:
         read_babi(path)
     assert caught.value.line == 3
+    path.write_text(GOOD, encoding="utf-16")
+    with pytest.raises(DataError, match="UTF-16 text; save it as UTF-8"):
+        read_babi(path)
     with pytest.raises(DataError, match="no such file"):
         read_babi(tmp_path / "absent.txt")
     with pytest.raises(DataError, match="directory"):
         read_babi(tmp_path)
+
+
+def test_a_mark_at_the_start_and_ends_of_lines_as_windows_has_them(tmp_path: Path) -> None:
+    path, windows = tmp_path / "story.txt", tmp_path / "windows.txt"
+    path.write_text(GOOD)
+    windows.write_bytes(GOOD.replace("\n", "\r\n").encode("utf-8-sig"))
+    assert read_babi(windows) == read_babi(path)
 
 
 def test_read(tmp_path: Path) -> None:

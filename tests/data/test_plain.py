@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from entnet import DataError, Question
 from entnet.data.babi import format_babi
-from entnet.data.plain import is_question, parse_plain, read_plain, split_sentences
+from entnet.data.plain import is_question, lacks_mark, parse_plain, read_plain, split_sentences
 from small_networks import make_stories
 
 
@@ -27,6 +27,14 @@ from small_networks import make_stories
 )
 def test_sentences_end_where_people_end_them(text: str, sentences: list[str]) -> None:
     assert split_sentences(text) == sentences
+
+
+@pytest.mark.parametrize(
+    ("text", "lacks"),
+    [("Where is Mary", True), ("where is Mary?", False), ("Mary is where", False), ("", False)],
+)
+def test_questions_without_their_mark_are_noticed(text: str, lacks: bool) -> None:
+    assert lacks_mark(text) == lacks
 
 
 def test_questions_stand_where_they_are_asked() -> None:

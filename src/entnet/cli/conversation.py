@@ -11,7 +11,7 @@ from platformdirs import user_state_path
 from rich.console import Console
 from rich.markup import escape
 
-from entnet.data.plain import is_question, split_sentences
+from entnet.data.plain import is_question, lacks_mark, split_sentences
 from entnet.errors import EntNetError
 from entnet.files import write_atomically
 from entnet.inspection.tables import naming, question_panel, slot_table
@@ -86,6 +86,8 @@ class Conversation:
             text += f"   [green]{escape('; '.join(naming(read.bound, read.unbound)))}[/]"
         if read.unknown:
             text += f"   [yellow]unknown: {escape(', '.join(read.unknown))}[/]"
+        if lacks_mark(read.sentence):
+            text += "   [yellow]read as a sentence: a question ends with ?[/]"
         return text
 
     def _command(self, line: str) -> None:

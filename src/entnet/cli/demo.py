@@ -33,6 +33,7 @@ _STORY = (
 )
 _QUESTIONS = ("Where is the milk?", "Where is the football?")
 _ENTITIES = ("mary", "john", "milk", "football", "sandra", "daniel", "apple")
+_THINGS = ("milk", "football", "apple")
 _SHOWN = 4  # slots of those in the story; the table fits 80 columns
 _TASK = 2
 
@@ -113,8 +114,16 @@ def _read_aloud(network: EntNet) -> MemoryState:
     table.add_section()
     places = [network.vocab.index[place] for place in _places(network)]
     nearest = network.slot_words(state)[0][:, places].argmax(-1)
-    table.add_row("[bold]the slot holds[/]", *(_places(network)[int(i)] for i in nearest[:_SHOWN]))
+    holds = [_places(network)[int(place)] for place in nearest]
+    table.add_row(
+        "[bold]the slot holds[/]",
+        *(
+            place if key in _THINGS else "–"
+            for place, key in zip(holds[:_SHOWN], network.config.key_words, strict=False)
+        ),
+    )
     console.print(table)
+    console.print("   (nobody asks where people are: only slots of things learn to hold a place)")
     return state
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from rich.table import Table
 
 from entnet.cli.common import console, print_json
+from entnet.data.babi import read_text
 from entnet.data.plain import split_sentences
 from entnet.data.propara.document import document_score
 from entnet.data.propara.files import read_actions, read_propara, write_predictions
@@ -106,7 +107,7 @@ def _paragraph(
     if file is None or file.suffix == ".txt":
         if file is None or not participants:
             raise EntNetError("a text of one's own needs its participants: --participant water …")
-        sentences = tuple(split_sentences(file.read_text(encoding="utf-8")))
+        sentences = tuple(split_sentences(read_text(file)))
         if not sentences:
             raise EntNetError(f"{file}: holds no sentence")
         states = ((UNKNOWN,) * (len(sentences) + 1),) * len(participants)

@@ -244,10 +244,17 @@ def advice(metrics: Path, result: dict[str, Any]) -> list[str]:
     if validation <= GOOD_ERROR:
         return []
     limit = result["train"]["epochs"]
-    if result["train"]["schedule"] == "auto" and result["epochs"] == limit:
+    at_limit = result["epochs"] == limit
+    told = "1 epoch" if limit == 1 else f"{limit} epochs"
+    if result["train"]["schedule"] == "auto" and at_limit:
         return [
-            f"Training was ended by its limit of {limit} epochs, not by what was measured: without a "
+            f"Training was ended by its limit of {told}, not by what was measured: without a "
             "limit, it goes on while something is gained."
+        ]
+    if at_limit and lines[-1]["train_error"] == training and training > validation / 3:
+        return [
+            f"Training error was still falling ({training:.1f}%) when its {told} ended: a larger "
+            "--epochs would help."
         ]
     if training < validation / 3:
         return [

@@ -10,6 +10,7 @@ its answer and, separated by blanks, the line numbers of its supporting facts.
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -62,11 +63,13 @@ def read_text(path: Path) -> str:
         raise DataError(path, None, f"cannot be read: {error.strerror}") from error
     if not raw.strip():
         raise DataError(path, None, "the file is empty")
+    if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise DataError(path, None, "UTF-16 text; save it as UTF-8")
     if b"\0" in raw:
         line = raw[: raw.index(b"\0")].count(b"\n") + 1
         raise DataError(path, line, "a zero byte: this is a binary file, not text")
     try:
-        return raw.decode("utf-8")
+        return raw.decode("utf-8-sig")  # some editors begin UTF-8 with a mark
     except UnicodeDecodeError as error:
         line = raw[: error.start].count(b"\n") + 1
         raise DataError(path, line, f"not UTF-8 text (byte 0x{raw[error.start]:02x})") from error
@@ -113,7 +116,8 @@ class _Reader:
             raise DataError(
                 self.path,
                 number,
-                f"a line starts with its number and a blank, this one with {shown!r}",
+                f"a line starts with its number and a blank, this one with {shown!r}; lines are like "
+                "'1 Mary got the milk.' and, with tabs, '2 Where is the milk?<tab>garden<tab>1'",
             )
         self._count(number, int(label))
         if "\t" in rest:

@@ -16,6 +16,7 @@ from entnet.errors import DataError, EntNetError
 
 # White space after the mark, and whatever closes a quotation or a bracket with it.
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"'”’)\]]*\s+")
+_QUESTION_WORDS = frozenset({"where", "who", "what", "why", "how", "is", "are", "does", "did"})
 _NUMBERED = re.compile(r"^(\d+)\s+(?=\S)")
 
 
@@ -33,6 +34,12 @@ def split_sentences(text: str) -> list[str]:
 
 def is_question(sentence: str) -> bool:
     return sentence.rstrip("\"'”’)] ").endswith("?")
+
+
+def lacks_mark(sentence: str) -> bool:
+    """Whether a sentence begins as questions do, without ending as one."""
+    first = sentence.split(maxsplit=1)[:1]
+    return not _QUESTION_WORDS.isdisjoint(map(str.lower, first)) and not is_question(sentence)
 
 
 def parse_plain(text: str) -> list[Story]:
@@ -56,7 +63,7 @@ def read_plain(path: Path | str) -> list[Story]:
     """``parse_plain`` of a file of UTF-8 text with a sentence in it."""
     stories = parse_plain(read_text(Path(path)))
     if not stories:
-        raise DataError(path, None, "holds no sentence; write one a line")
+        raise DataError(path, None, "holds no sentence; write one per line")
     return stories
 
 

@@ -15,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
+from entnet.data.babi import read_text
 from entnet.data.propara.process import ACTIONS, NOWHERE, UNKNOWN, Action, Process
 from entnet.errors import DataError, EntNetError
 from entnet.files import write_atomically
@@ -196,12 +197,7 @@ def write_predictions(path: Path | str, processes: Sequence[Process]) -> None:
 
 def _lines(path: Path | str) -> Iterator[tuple[int, str]]:
     """Lines that are not blank, with their numbers."""
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "not UTF-8"
-        raise EntNetError(f"{path}: cannot be read: {reason}") from error
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(read_text(Path(path)).splitlines(), start=1):
         if line.strip():
             yield number, line
 
