@@ -15,7 +15,15 @@ from entnet.data.story import story_words
 from entnet.models.pressure import pressures
 from entnet.text import NULL_WORD, UNKNOWN_WORD
 from entnet.training.engine import choose_engine
-from entnet.training.hidden import HiddenSource, HidingOptions, hide, rows_by_word
+from entnet.training.hidden import (
+    FRAGMENT,
+    HiddenSource,
+    HidingOptions,
+    distinct,
+    hide,
+    rows_by_word,
+    with_fragments,
+)
 from small_networks import make_stories
 
 STORIES = make_stories(40, seed=2)
@@ -93,13 +101,30 @@ def test_known_words_are_met_evenly() -> None:
 
 
 def test_hard_sentences_are_those_that_press_gates_open() -> None:
-    hiding = source(hard=20, searched=400)
+    hiding = source(hard=20)
     hard = hiding._hardest(np.random.default_rng(1))
     keys = hiding.model.initial_state().memory[0]
     assert (
         pressures(hiding.model, [keys], hard).mean()
         > pressures(hiding.model, [keys], hiding.books).mean()
     )
+
+
+def test_fragments_are_runs_of_words_each_once() -> None:
+    rows = np.array([[3, 1, 4, 1, 0], [3, 1, 4, 1, 0], [1, 0, 0, 0, 0]], np.int16)
+    found = [tuple(row[row != 0].tolist()) for row in with_fragments(distinct(rows), 2)]
+    assert len(distinct(rows)) == 2
+    assert sorted(found) == [(1,), (1, 4), (3,), (3, 1), (3, 1, 4, 1), (4,), (4, 1)]
+
+
+def test_one_short_sentence_among_many_is_found() -> None:
+    """A name alone is rare in books, and looks the more like a fact."""
+    books = np.full((5000, LENGTH), VOCAB.other, np.int16)
+    books[77, 1:] = 0
+    books[77, 0] = 4
+    hiding = HiddenSource(CORPUS, EntNet(CONFIG, VOCAB), TrainConfig(), books, HidingOptions())
+    assert len(hiding.searched) == FRAGMENT + 2  # runs of unknown words, and the name
+    assert (hiding.searched == books[77]).all(1).sum() == 1
 
 
 def test_pressure_is_what_the_gates_say() -> None:

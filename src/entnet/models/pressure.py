@@ -58,7 +58,7 @@ def _bias(model: EntNet) -> Tensor:
     return torch.zeros(model.config.slots) if bias is None else bias
 
 
-def _encoded(model: EntNet, rows: Rows, size: int = 8192) -> Iterator[Tensor]:
+def _encoded(model: EntNet, rows: Rows, size: int = 512) -> Iterator[Tensor]:
     """Sentences as the gates see them, (n, d), some at a time."""
     encoder = model.encoder
     mask = encoder.mask_for_story() if encoder.gate_mask is None else encoder.gate_mask

@@ -13,7 +13,7 @@ from entnet.experiments.results import read_results, results_path
 from entnet.models.base import StoryModel
 from entnet.models.entnet import EntNet
 from entnet.release.card import Card, put, require_network
-from entnet.tasks.babilong import LongOptions, long_scores
+from entnet.tasks.babilong import LongOptions, long_scores, validation
 
 NAME, TABLE = "long", "babilong-joint"
 WORDS = 1_000_000
@@ -29,7 +29,7 @@ def release_long(
     ]
     if not lines:
         return None
-    line = min(lines, key=lambda line: (line["best"]["valid_error"], line["best"]["valid_loss"]))
+    line = min(lines, key=validation)
     (spec,) = specs_of(
         load_preset(TABLE), runs, seeds=[line["seed"]], variants=[line["variant"]], data_root=data
     )

@@ -13,6 +13,7 @@ from entnet.experiments.preset import load_preset
 from entnet.experiments.results import read_results, results_path
 from entnet.models.card import read_card
 from entnet.report.markdown import Page, markdown_table, number, spread
+from entnet.tasks.babilong import validation
 from entnet.tasks.spec import Result
 
 AT = 1_000_000
@@ -69,7 +70,7 @@ def details(results: Path, table: str) -> dict[int, dict[int, Result]]:
         line for line in read_results(results_path(results, table)) if "+" not in line["variant"]
     ]
     # The first of the cells of a task is of the best seed on validation.
-    for line in sorted(lines, key=_validation):
+    for line in sorted(lines, key=validation):
         for task, cells in line["tasks"].items():
             for words, cell in cells.items():
                 found.setdefault(int(task), {}).setdefault(int(words), []).append(cell)
@@ -77,10 +78,6 @@ def details(results: Path, table: str) -> dict[int, dict[int, Result]]:
         task: {words: _mean(cells) for words, cells in sorted(lengths.items())}
         for task, lengths in sorted(found.items())
     }
-
-
-def _validation(line: Result) -> tuple[float, float]:
-    return line["best"]["valid_error"], line["best"]["valid_loss"]
 
 
 def _mean(cells: list[Result]) -> Result:

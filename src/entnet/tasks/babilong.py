@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -53,6 +54,10 @@ class LongOptions(HidingOptions):
             "test_samples says how many of each length",
         )
 
+
+VALID_WORDS, VALID_SAMPLES = 1_000_000, 100
+"""Seeds are chosen by questions after long documents of validation books, so many per task: short ones
+do not tell how often a gate opens for nothing."""
 
 AT_ONCE = 1024
 """Sentences of the books whose gates are looked at with one memory."""
@@ -222,6 +227,7 @@ def run(spec: RunSpec, callback: Callback | None) -> Result:
     network = StoryModel.from_pretrained(Path(spec.directory) / "model")
     assert isinstance(network, EntNet)
     line["tasks"] = long_scores(network, parts, options, spec)
+    line["best"]["valid_long_error"] = valid_long_error(network, parts, spec)
     line["best"]["test_error"] = _mean_error(line["tasks"], options.test_words[0])
     line["last"].setdefault("test_error", None)
     return line
@@ -235,7 +241,6 @@ def long_trainer(
         StoryModel.from_pretrained(options.start.format(task=spec.task)) if options.start else None
     )
     words = story_words(stories.train) | story_words(stories.valid) | {UNKNOWN_WORD}
-    words |= set(start.vocab.words) if start is not None else set()
     vocab = Vocab.build(words)
     length = int(spec.model.get("sentence_length", 0)) or longest_sentence(stories.train)
     model_config = EntNetConfig.from_dict(
@@ -301,6 +306,24 @@ def long_scores(
         }
         for task, part in parts.items()
     }
+
+
+def valid_long_error(network: EntNet, parts: dict[int, TaskStories], spec: RunSpec) -> float:
+    """Errors in percent on validation questions, a million words of validation books around the facts."""
+    config = network.config
+    test = LongTest(
+        network, Books(_text("valid", spec), network.vocab.words, config.sentence_length)
+    )
+    cells = [
+        test_at(test, part.valid, VALID_WORDS, VALID_SAMPLES, seed=1) for part in parts.values()
+    ]
+    return round(float(np.mean([cell["test_error"] for cell in cells])), 4)
+
+
+def validation(line: Result) -> tuple[float, float, float]:
+    """What seeds are chosen by, the least of it. Older lines know short documents alone."""
+    best = line["best"]
+    return best.get("valid_long_error", math.inf), best["valid_error"], best["valid_loss"]
 
 
 def _mean_error(tasks: dict[str, dict[str, Any]], words: int) -> float:

@@ -3,8 +3,10 @@
 Most sentences of a book are easily told from facts, and those that are not are rare. Two shares of a
 document's book sentences are therefore chosen: some by drawing a word that the network knows and then a
 sentence with it, so that all known words are met in books equally often; and some because they are
-hard: before every epoch the network reads a part of the training books, and what presses its gates open
-furthest is taken. Where words are permuted within a story, so they are in the books around it.
+hard: before every epoch the network reads the training books, each sentence once, and what presses its
+gates open furthest is taken. Short sentences are rare and all the harder ("John!", "In the park."):
+fragments of the others stand in for those that other books have. Where words are permuted within a story,
+so they are in the books around it.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from itertools import pairwise
 
 import numpy as np
 import torch
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -27,8 +30,11 @@ from entnet.training.loop import StorySource
 Rows = NDArray[np.int16]
 """(N, L) sentences of books, and pieces of long ones, as word numbers."""
 
-MEMORIES = 4
+MEMORIES = 8
 """Stories whose memories are looked at with each book sentence."""
+
+FRAGMENT = 4
+"""Words of the longest fragments."""
 
 
 @dataclass(frozen=True)
@@ -40,11 +46,9 @@ class HidingOptions(Config):
     even_share: float = 0.25
     """Share of sentences drawn evenly by the known words in them."""
     hard: int = 1000
-    """Book sentences that press gates open furthest, looked for before every epoch."""
+    """Book sentences and fragments that press gates open furthest, looked for before every epoch."""
     hard_share: float = 0.25
     """Share of these among the book sentences of a document."""
-    searched: int = 50_000
-    """Book sentences that are looked through for them, others every epoch."""
 
     def check(self) -> None:
         self.at_least(0, "words")
@@ -62,6 +66,26 @@ def rows_by_word(rows: Rows, vocabulary: int, other: int) -> list[Ints]:
     bounds = np.searchsorted(word[order], np.arange(vocabulary + 1))
     found = (place[order[a:b]] for a, b in pairwise(bounds.tolist()))
     return [one for one in found if len(one)]
+
+
+def distinct(rows: Rows) -> Rows:
+    """Each row once."""
+    weights = np.random.default_rng(5).integers(1 << 62, size=rows.shape[1]) * 2 + 1
+    _, first = np.unique(
+        rows.astype(np.int64) @ weights, return_index=True
+    )  # sums wrap, as hashes do
+    found: Rows = rows[np.sort(first)]
+    return found
+
+
+def with_fragments(rows: Rows, longest: int) -> Rows:
+    """Each row, and each run of up to ``longest`` words in one, once."""
+    found = [rows]
+    for size in range(1, min(longest, rows.shape[1]) + 1):
+        runs = sliding_window_view(rows, size, axis=1).reshape(-1, size)
+        runs = distinct(runs[(runs != 0).all(1)])
+        found.append(np.pad(runs, ((0, 0), (0, rows.shape[1] - size))))
+    return distinct(np.concatenate(found))
 
 
 def hide(
@@ -129,6 +153,7 @@ class HiddenSource(StorySource):
         self.model, self.books, self.options = model, books, options
         self.average = max(float((books != 0).sum(1).mean()), 1.0)
         self.by_word = rows_by_word(books, len(model.vocab), model.vocab.other)
+        self.searched = with_fragments(distinct(books), FRAGMENT) if options.hard else books[:0]
 
     def _change(self, epoch: int) -> Callable[[RaggedBatch], RaggedBatch]:
         other_words = super()._change(epoch)
@@ -170,17 +195,13 @@ class HiddenSource(StorySource):
         return found
 
     def _hardest(self, rng: np.random.Generator) -> Rows:
-        """Of some of the books' sentences, those that press the network's gates open furthest."""
-        options = self.options
-        if not options.hard or not options.searched:
-            return self.books[:0]
-        half = options.searched // 2
-        anywhere = self.books[rng.integers(len(self.books), size=options.searched - half)]
-        searched = np.concatenate([anywhere, self._even(half, rng)])
+        """Of the books' sentences and fragments, those that press the network's gates open furthest."""
+        if not len(self.searched):
+            return self.searched
         stories = rng.integers(len(self.entries), size=MEMORIES)
-        memories = self._memories(stories)
-        pressed = pressures(self.model, memories, searched)
-        hardest: Rows = searched[np.argsort(-pressed, kind="stable")[: options.hard]]
+        pressed = pressures(self.model, self._memories(stories), self.searched)
+        furthest = np.argsort(-pressed, kind="stable")[: self.options.hard]
+        hardest: Rows = self.searched[furthest]
         return hardest
 
     @torch.no_grad()
