@@ -229,6 +229,20 @@ def test_demo_reads_and_answers() -> None:
     assert "the slot holds" in text
 
 
+@pytest.mark.parametrize("verb", ["train", "generate"])
+def test_places_that_cannot_be_written_are_said_in_one_line(files: Path, verb: str) -> None:
+    taken = files / "taken"
+    taken.write_text("a file, where a folder would have to be")
+    arguments = {
+        "train": ("--train", files / "train.txt", "--out", taken / "run", "--epochs", "1"),
+        "generate": ("babi", "--task", "1", "--questions", "5", "--out", taken / "a.txt"),
+    }
+    done = entnet(verb, *arguments[verb], check=False)
+    assert done.returncode == 1
+    assert plain(done.stderr).startswith("error: ")
+    assert str(taken) in plain(done.stderr).replace(" ", "")
+
+
 def test_the_version_is_printed() -> None:
     from importlib.metadata import version
 

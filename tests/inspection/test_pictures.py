@@ -40,7 +40,7 @@ def test_tables_tell_gates_words_and_answers(trace: Trace) -> None:
 @pytest.mark.parametrize("shown", ["gates", "movement"])
 @pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
 def test_pictures_are_written(trace: Trace, tmp_path: Path, suffix: str, shown: str) -> None:
-    path = tmp_path / f"story.{suffix}"
+    path = tmp_path / "new" / f"story.{suffix}"
     save_plot(trace, path, shown)  # type: ignore[arg-type]
     start = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[suffix]
     assert path.read_bytes().startswith(start)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from inspect import getdoc
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 from rich.markup import escape
@@ -29,7 +29,6 @@ from entnet.cli import (
     train,
 )
 from entnet.cli.common import error_console
-from entnet.config import ConfigError
 from entnet.errors import EntNetError
 from entnet.training.result import package_version
 
@@ -95,6 +94,14 @@ def main() -> None:
     """Run the command line; mistakes that a user can mend are told in one line, without a traceback."""
     try:
         app()
-    except (EntNetError, ConfigError) as error:
-        error_console.print(f"[bold red]error:[/] {escape(str(error))}", soft_wrap=True)
-        sys.exit(1)
+    except EntNetError as error:
+        _fail(str(error))
+    except OSError as error:
+        if error.filename is None:  # not about a file that the user named
+            raise
+        _fail(f"{error.filename}: {error.strerror}")
+
+
+def _fail(message: str) -> NoReturn:
+    error_console.print(f"[bold red]error:[/] {escape(message)}", soft_wrap=True)
+    sys.exit(1)

@@ -7,6 +7,7 @@ from pathlib import Path
 from torch import Tensor
 
 from entnet.errors import EntNetError
+from entnet.inspection.plots import picture_file
 
 
 def draw_addressing(
@@ -51,5 +52,5 @@ def draw_addressing(
         axis.set_yticks([0, slots - 1] if len(values) == slots else [])
     axes[-1, 0].set_xlabel("step")
     figure.suptitle(title)
-    figure.savefig(path, dpi=120)
+    figure.savefig(picture_file(path), dpi=120)
     pyplot.close(figure)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from entnet.errors import EntNetError
+from entnet.inspection.plots import picture_file
 from entnet.models.stream_reader import Needle
 
 MOST = 40
@@ -47,5 +48,4 @@ def draw_needles(needles: Sequence[Needle], size: int, title: str, path: Path) -
     axis.set_title(title, fontsize=9, loc="left", parse_math=False)
     for side in ("top", "right", "left"):
         axis.spines[side].set_visible(False)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=100)
+    figure.savefig(picture_file(path), dpi=100)

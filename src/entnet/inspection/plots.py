@@ -18,6 +18,15 @@ INK, GATE, LIGHT = "#24211d", "#0e6e72", "#c9701f"
 FORMATS = (".png", ".svg", ".pdf")
 
 
+def picture_file(path: Path | str) -> Path:
+    """Where a picture goes: its folder is made, and a format that cannot be drawn is refused."""
+    path = Path(path)
+    if path.suffix.lower() not in FORMATS:
+        raise EntNetError(f"{path}: a picture's name ends in {', '.join(FORMATS)}")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
+
+
 def save_plot(trace: Trace, path: Path | str, shown: Shown = "gates") -> None:
     """Draw a trace into a PNG, SVG or PDF file."""
     _save(lambda: plot_trace(trace, shown), path)
@@ -29,9 +38,7 @@ def save_reliability(bins: Sequence[dict[str, float]], path: Path | str) -> None
 
 
 def _save(draw: Callable[[], Figure], path: Path | str) -> None:
-    path = Path(path)
-    if path.suffix.lower() not in FORMATS:
-        raise EntNetError(f"{path}: a picture's name ends in {', '.join(FORMATS)}")
+    path = picture_file(path)
     import matplotlib
 
     # Text stays text in SVG, and the file is the same from run to run.

@@ -15,7 +15,7 @@ from entnet.data.propara.match import normal
 from entnet.data.propara.process import NOWHERE, Process
 from entnet.errors import EntNetError
 from entnet.files import write_atomically
-from entnet.inspection.plots import FORMATS
+from entnet.inspection.plots import picture_file
 
 EXAMPLE = Process(
     "rain",
@@ -103,9 +103,7 @@ def _cell(cell: Cell) -> Text:
 
 def save_grid_plot(predicted: Process, gold: Process | None, path: Path | str) -> None:
     """Draw the grid into a PNG, SVG or PDF file: participants down, sentences across."""
-    path = Path(path)
-    if path.suffix.lower() not in FORMATS:
-        raise EntNetError(f"{path}: a picture's name ends in {', '.join(FORMATS)}")
+    path = picture_file(path)
     try:
         import matplotlib
         from matplotlib.figure import Figure
