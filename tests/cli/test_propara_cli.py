@@ -83,6 +83,9 @@ def test_evaluate_takes_a_file_of_predictions(grids: Path, tmp_path: Path) -> No
     printed = json.loads(result.stdout)
     assert printed["document"]["f1"] == 1.0
     assert "predictions" not in printed
+    # A table of answers is enough, without its sentences.
+    again = run("evaluate", tmp_path / "gold.tsv", tmp_path / "gold.tsv", "--propara", "--json")
+    assert json.loads(again.stdout) == printed
 
 
 def test_evaluate_refuses_what_does_not_fit(

@@ -17,7 +17,7 @@ from entnet.experiments.preset import load_preset
 from entnet.experiments.results import add_result
 from entnet.models import StoryModel
 from entnet.models.processes.base import ProcessModel
-from entnet.report.propara import details, figures, pages, summary_rows
+from entnet.report.propara import PARTS, ablation, details, figures, pages, summary_rows
 from entnet.tasks.propara import (
     ChooseBy,
     ProcessSource,
@@ -30,7 +30,7 @@ from entnet.tasks.propara import (
 from entnet.training.trainer import TrainingScore
 from propara_paragraphs import paragraphs
 
-PARTS = {"train": paragraphs(24), "dev": paragraphs(6, seed=2), "test": paragraphs(6, seed=3)}
+DATA = {"train": paragraphs(24), "dev": paragraphs(6, seed=2), "test": paragraphs(6, seed=3)}
 CONFIG = TrainConfig.from_dict(
     {
         "epochs": 6,
@@ -47,7 +47,7 @@ SMALL = {"width": 24, "embedding_width": 24, "units": 24}
 
 def train(directory: Path, **changes: Any) -> dict[str, Any]:
     options = ProparaOptions.from_dict({"generated": 8, "generated_epochs": 1, **changes})
-    parts = PARTS if options.test else {part: PARTS[part] for part in ("train", "dev")}
+    parts = DATA if options.test else {part: DATA[part] for part in ("train", "dev")}
     return propara_trainer(directory, "process-tracker", SMALL, options, CONFIG, parts).train()
 
 
@@ -71,7 +71,7 @@ def test_the_network_on_disk_has_the_run_s_scores(run: tuple[Path, dict[str, Any
     directory, line = run
     model = StoryModel.from_pretrained(directory / "model")
     assert isinstance(model, ProcessModel)
-    assert scores(model, PARTS["test"]) == line["best"]["test"]
+    assert scores(model, DATA["test"]) == line["best"]["test"]
     assert model.places.seen
 
 
@@ -100,7 +100,7 @@ def test_networks_are_chosen_by_f1_or_by_both_scores(monkeypatch: pytest.MonkeyP
 def test_a_killed_run_goes_on(tmp_path: Path, run: tuple[Path, dict[str, Any]]) -> None:
     options = ProparaOptions.from_dict({"generated": 8, "generated_epochs": 1})
     trainer = propara_trainer(
-        tmp_path, "process-tracker", SMALL, options, CONFIG, PARTS, checkpoint_seconds=0.0
+        tmp_path, "process-tracker", SMALL, options, CONFIG, DATA, checkpoint_seconds=0.0
     )
     whole = trainer.task.validate
     seen = []
@@ -130,14 +130,14 @@ def test_vectors_are_what_embeddings_begin_with(tmp_path: Path) -> None:
     path.write_text("6 24\nWater " + " 0.5" * 23 + " 1\nnowhere" + " 1" * 24)
     path.write_text(path.read_text().replace("Water  ", "Water "))
     options = ProparaOptions(vectors=str(path))
-    trainer = propara_trainer(tmp_path / "run", "process-tracker", SMALL, options, CONFIG, PARTS)
+    trainer = propara_trainer(tmp_path / "run", "process-tracker", SMALL, options, CONFIG, DATA)
     model = trainer.model
     assert isinstance(model, ProcessModel)
     assert "nowher" not in model.vocab
     assert model.embedding[model.vocab.index["water"]].tolist() == [0.5] * 23 + [1.0]
     assert model.embedding[0].tolist() == [0.0] * 24
     with pytest.raises(EntNetError, match="the vectors have 24 numbers each"):
-        propara_trainer(tmp_path / "wide", "process-tracker", {}, options, CONFIG, PARTS)
+        propara_trainer(tmp_path / "wide", "process-tracker", {}, options, CONFIG, DATA)
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_broken_vectors_are_refused(tmp_path: Path, text: str, reason: str) -> N
             SMALL,
             ProparaOptions(vectors=str(path)),
             CONFIG,
-            PARTS,
+            DATA,
         )
 
 
@@ -168,7 +168,7 @@ def test_refusals(tmp_path: Path) -> None:
     with pytest.raises(EntNetError, match="entnet data download propara"):
         grids_path("dev", tmp_path)
     with pytest.raises(EntNetError, match="lstm does not read processes"):
-        propara_trainer(tmp_path, "lstm", {}, ProparaOptions(), CONFIG, PARTS)
+        propara_trainer(tmp_path, "lstm", {}, ProparaOptions(), CONFIG, DATA)
 
 
 def test_the_preset_has_every_system_with_five_seeds(tmp_path: Path) -> None:
@@ -198,7 +198,28 @@ def test_the_report_has_means_over_seeds(tmp_path: Path) -> None:
     assert found["ours"] == {"f1": 0.6, "macro": 21.0}
     assert details(tmp_path)["entnet"]["seeds"] == 2
     (page,) = pages(tmp_path)
-    assert "0.450 ± 0.071" in page.body
+    assert "45.0 ± 7.1" in page.body
+    assert "What each part" not in page.body
     assert "39.4" in page.body
     assert page.runs.count("EntNet") == 2
     assert summary_rows(tmp_path)[0][1:] == ["45.0 ± 7.1", "–", "39.4"]
+
+
+def test_the_report_says_what_each_part_brings(tmp_path: Path) -> None:
+    """On development, beside ours with the same seeds; trials have no test scores."""
+    for system, seed, f1 in (("ours", 1, 0.6), ("ours", 2, 0.7), ("one-way", 1, 0.55)):
+        line = result(system, seed, f1)
+        if system != "ours":
+            line["best"] = {"valid": line["best"]["valid"], "valid_error": 1.0}
+        add_result(tmp_path / "propara.jsonl", line)
+    assert [row[1:] for row in ablation(tmp_path)] == [
+        ["65.0 ± 7.1", "–", "21.5 ± 0.7", "–", "2"],
+        ["55.0 ± 0.0", "-5.0", "21.0 ± 0.0", "+0.0", "1"],
+    ]
+    (page,) = pages(tmp_path)
+    assert "What each part of ours brings" in page.body
+    assert "| one-way | 1 | 55.0 | 21.0 | – | – |" in page.runs
+
+
+def test_every_trial_is_in_the_report() -> None:
+    assert [variant.name for variant in load_preset("propara").trials] == list(PARTS)

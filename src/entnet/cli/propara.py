@@ -23,10 +23,12 @@ from entnet.models.processes.base import ProcessModel
 
 def evaluate_propara(model: str, file: Path, out: Path | None, as_json: bool) -> None:
     """Score a network, or a file of predictions, on paragraphs with known states."""
-    gold = read_propara(file)
     if Path(model).suffix == ".tsv":
+        # Answers are enough to score predictions by; what the sentences say does not matter.
+        gold = read_actions(file) if file.suffix == ".tsv" else read_propara(file)
         predicted = read_actions(model)
     else:
+        gold = read_propara(file)
         predicted = _process_model(model).predict_processes(gold)
         out = out or Path("predictions.tsv")
     result: dict[str, Any] = {

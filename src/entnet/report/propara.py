@@ -13,6 +13,19 @@ from entnet.tasks.spec import Result
 
 TABLE = "propara"
 SYSTEMS = {"entnet": "EntNet", "lstm": "LSTM", "qrn": "QRN", "ours": "ours"}
+PARTS = {
+    "no-pretraining": "no pre-training; 20 epochs on real paragraphs",
+    "no-pretraining-12": "no pre-training; 12 epochs on real paragraphs, as ours has",
+    "words-alone": "no recurrent encoder: each word is read alone",
+    "one-way": "slots read from the first sentence alone, not from the last too",
+    "no-others": "slots hear nothing of the other participants",
+    "places-by-name": "places scored by their names, not by what stands around them",
+    "no-chain": "events taken one by one, without a chain",
+    "no-caution": "`decode_caution` 0 and `decode_place_weight` 1",
+    "gru-memory": "a GRU in place of slots",
+    "exchange-0_5": "participants have one another's names in half of the paragraphs read",
+}
+"""The trials: ours with one part left out or changed."""
 FIGURES: dict[str, Callable[[Result], float]] = {
     "precision": lambda scores: float(scores["document"]["precision"]),
     "recall": lambda scores: float(scores["document"]["recall"]),
@@ -22,6 +35,9 @@ FIGURES: dict[str, Callable[[Result], float]] = {
         for name in ("cat1", "cat2", "cat3", "macro", "micro")
     },
 }
+
+BOTH = {"F1": lambda scores: 100 * FIGURES["f1"](scores), "macro": FIGURES["macro"]}
+"""What networks are chosen by, in percent."""
 
 PUBLISHED: dict[str, tuple[str, str, str, str]] = {
     "EntNet": ("54.7", "30.7", "39.4", "26.07"),
@@ -72,12 +88,46 @@ def figures(results: Path = Path("results")) -> dict[str, Any]:
     return {TABLE: {**table, "detail": found}}
 
 
+def ablation(results: Path = Path("results")) -> list[list[str]]:
+    """What each part of ours brings on development: F1, macro, and the difference to ours, same seeds."""
+    lines = list(read_results(results_path(results, TABLE)))
+    scores = {
+        (line["variant"], line["seed"]): {
+            name: percent(line["best"]["valid"]) for name, percent in BOTH.items()
+        }
+        for line in lines
+    }
+    rows = []
+    for variant, what in {"ours": "ours", **PARTS}.items():
+        seeds = [seed for name, seed in scores if name == variant]
+        if not seeds:
+            continue
+        row = [what]
+        for name in BOTH:
+            values = [scores[variant, seed][name] for seed in seeds]
+            row.append(_shown(_spread(values)))
+            gaps = [
+                scores[variant, s][name] - scores["ours", s][name]
+                for s in seeds
+                if ("ours", s) in scores
+            ]
+            row.append(f"{statistics.fmean(gaps):+.1f}" if gaps and variant != "ours" else "–")
+        rows.append([*row, str(len(seeds))])
+    return rows if len(rows) > 1 else []
+
+
 TITLE = "ProPara: what exists, and where"
 NOTE = """\
 `entnet reproduce propara` · [about the data and the systems](../propara.md)
 
-Test, mean ± standard deviation over seeds; settings were chosen on development. P, R and F1 are by
-document, the others by sentence, in percent.
+Test, mean ± standard deviation over seeds, in percent; settings were chosen on development. P, R and F1 are
+by document, the others by sentence.
+"""
+ABLATION = """
+## What each part of ours brings
+
+Development, mean ± standard deviation over seeds, in percent; beside it the difference to ours with the
+same seeds. Test was not scored (`entnet reproduce propara --trials`).
 """
 PRINTED = """
 As papers print them, in percent. The published questions by sentence come from a file of their own, so
@@ -95,8 +145,8 @@ def pages(results: Path = Path("results")) -> list[Page]:
     rows = [
         [
             SYSTEMS[system],
-            *(_shown(line["test"][name], 3) for name in document),
-            *(_shown(line["test"][name], 2) for name in sentence),
+            *(_shown(line["test"][name], 100) for name in document),
+            *(_shown(line["test"][name]) for name in sentence),
             str(line["seeds"]),
             f"{line['cpu_seconds']:.0f}",
         ]
@@ -106,8 +156,12 @@ def pages(results: Path = Path("results")) -> list[Page]:
     published = markdown_table(
         ["published", "P", "R", "F1", "macro"], [[name, *row] for name, row in PUBLISHED.items()]
     )
-    table = markdown_table([*headings, "runs", "seconds per run"], rows)
-    return [Page(TABLE, TITLE, f"{NOTE}\n{table}{PRINTED}\n{published}", _runs(results))]
+    table = markdown_table([*headings, "runs", "seconds"], rows)
+    body = f"{NOTE}\n{table}{PRINTED}\n{published}"
+    if parts := ablation(results):
+        head = ["ours, but", "F1", "difference", "macro", "difference", "runs"]
+        body += f"{ABLATION}\n{markdown_table(head, parts)}"
+    return [Page(TABLE, TITLE, body, _runs(results))]
 
 
 def _runs(results: Path) -> str:
@@ -117,10 +171,9 @@ def _runs(results: Path) -> str:
             SYSTEMS.get(line["variant"], str(line["variant"])),
             str(line["seed"]),
             *(
-                f"{FIGURES[name](line['best'][part]):.{places}f}"
+                f"{percent(line['best'][part]):.1f}" if part in line["best"] else "–"
                 for part in ("valid", "test")
-                for name, places in (("f1", 3), ("macro", 2))
-                if part in line["best"]
+                for percent in BOTH.values()
             ),
             f"{line['cpu_seconds']:.0f}",
         ]
@@ -130,8 +183,8 @@ def _runs(results: Path) -> str:
     return markdown_table([*head, "seconds"], rows)
 
 
-def _shown(spread: dict[str, float], places: int) -> str:
-    return f"{spread['mean']:.{places}f} ± {spread['sd']:.{places}f}"
+def _shown(spread: dict[str, float], scale: float = 1) -> str:
+    return f"{scale * spread['mean']:.1f} ± {scale * spread['sd']:.1f}"
 
 
 def summary_rows(results: Path = Path("results")) -> list[list[str]]:
@@ -139,7 +192,6 @@ def summary_rows(results: Path = Path("results")) -> list[list[str]]:
     rows = []
     for system, line in details(results).items():
         paper = PUBLISHED[SYSTEMS[system]][2] if SYSTEMS[system] in PUBLISHED else "–"
-        f1 = {name: 100 * value for name, value in line["test"]["f1"].items()}
         what = f"[ProPara, {SYSTEMS[system]}: F1 by document, %](propara.md)"
-        rows.append([what, f"{f1['mean']:.1f} ± {f1['sd']:.1f}", "–", paper])
+        rows.append([what, _shown(line["test"]["f1"], 100), "–", paper])
     return rows
