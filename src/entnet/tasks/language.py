@@ -16,7 +16,8 @@ from entnet.config import Config, TrainConfig
 from entnet.models.baselines.kneser_ney import END
 from entnet.models.baselines.lstm_language import LanguageConfig, LanguageModel, State
 from entnet.text import Vocab
-from entnet.training.engine import BatchResult, load_optimiser_state, optimiser_state
+from entnet.training.engine import load_optimiser_state, optimiser_state
+from entnet.training.learner import BatchResult
 from entnet.training.schedule import ScheduledTask
 from entnet.training.trainer import Epoch, Trainer, TrainingScore, ValidationScore
 

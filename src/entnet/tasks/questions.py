@@ -18,9 +18,10 @@ from entnet.data.story import RaggedBatch
 from entnet.models.base import StoryModel
 from entnet.models.readers.scorer import Floats, accuracy
 from entnet.text import Vocab
-from entnet.training.engine import BatchResult, choose_engine
+from entnet.training.engine import choose_engine
+from entnet.training.learner import BatchResult, Learner
 from entnet.training.schedule import ScheduledTask
-from entnet.training.trainer import Learner, TrainingScore, ValidationScore
+from entnet.training.trainer import TrainingScore, ValidationScore
 
 
 @dataclass(frozen=True)

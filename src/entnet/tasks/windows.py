@@ -30,7 +30,7 @@ from entnet.tasks.questions import (
     in_parts,
 )
 from entnet.text import Vocab
-from entnet.training.engine import BatchResult
+from entnet.training.learner import BatchResult
 from entnet.training.native_engine import LACKING
 from entnet.training.trainer import Epoch, Trainer
 

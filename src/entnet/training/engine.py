@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -16,35 +16,17 @@ from entnet.errors import EntNetError
 from entnet.models.base import StoryModel
 from entnet.models.compiled import has_compiled_form
 from entnet.ops import plain_pytorch
+from entnet.training.learner import BatchResult, Learner
+from entnet.training.native_engine import NativeEngine
 
 _log = logging.getLogger("entnet")
 
 
-class BatchResult(NamedTuple):
-    """What a step saw before it changed the weights."""
-
-    loss: float
-    """Summed over the questions."""
-    errors: int
-    questions: int
-
-
-class Engine(Protocol):
-    """One update at a time, and answers without updates."""
-
-    name: str
-
-    def step(self, batch: RaggedBatch, rate: float) -> BatchResult:
-        """Update the network's weights from one batch."""
+class Engine(Learner, Protocol):
+    """A learner from stories, which answers without updates too."""
 
     def predict(self, batch: RaggedBatch) -> tuple[Tensor, float]:
         """Answers (Q), and the summed loss; the weights stay as they are."""
-
-    def state(self) -> dict[str, Tensor]:
-        """Everything besides the weights that the next step depends on."""
-
-    def load_state(self, state: dict[str, Tensor]) -> None:
-        """Take up what ``state`` gave."""
 
 
 class TorchEngine:
@@ -181,8 +163,6 @@ def choose_engine(model: StoryModel, config: TrainConfig) -> Engine:
         if config.engine == "native":
             raise EntNetError(f"the native engine trains on the cpu, not on {config.device}")
         return TorchEngine(model, config)
-    from entnet.training.native_engine import NativeEngine
-
     reason = NativeEngine.supports(model, config)
     if reason is None:
         return NativeEngine(model, config)

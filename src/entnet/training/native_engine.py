@@ -15,7 +15,7 @@ from entnet.models.entnet import EntNet
 from entnet.models.own_code import Watch
 from entnet.ops.fused import PHASES, update_struct
 from entnet.ops.library import is_plain
-from entnet.training.engine import BatchResult
+from entnet.training.learner import BatchResult
 
 LACKING = ("momentum", "weight_decay", "clip_each", "max_grad_value")
 """Settings that compiled code does not know; there training is left to PyTorch."""

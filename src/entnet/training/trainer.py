@@ -30,7 +30,7 @@ from entnet.config import TrainConfig
 from entnet.errors import EntNetError
 from entnet.files import write_atomically
 from entnet.training.checkpoint import Checkpoint
-from entnet.training.engine import BatchResult
+from entnet.training.learner import Learner
 from entnet.training.result import Trained, result_line
 
 Weights = dict[str, Tensor]
@@ -73,21 +73,6 @@ class Batch(Protocol):
     @property
     def sentences(self) -> int:
         """How many sentences it reads."""
-
-
-class Learner(Protocol):
-    """The part of an engine that training needs: updates, and what they depend on."""
-
-    name: str
-
-    def step(self, batch: Any, rate: float) -> BatchResult:
-        """Update the network's weights from one batch."""
-
-    def state(self) -> dict[str, Tensor]:
-        """Everything besides the weights that the next step depends on."""
-
-    def load_state(self, state: dict[str, Tensor]) -> None:
-        """Take up what ``state`` gave."""
 
 
 @dataclass(frozen=True)
