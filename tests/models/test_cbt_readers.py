@@ -22,7 +22,7 @@ from entnet.models.readers.gated_attention import GatedAttention
 from entnet.models.readers.nse import NSE, halting
 from entnet.models.readers.passage import PassageReader, distinct_rows
 from entnet.models.readers.pointer import PointerReader
-from entnet.models.readers.recurrent import RecurrentEntNet
+from entnet.models.readers.recurrent import RecurrentEntNet, occurrences
 from entnet.training.engine import TorchEngine
 
 SMALL = {
@@ -32,7 +32,7 @@ SMALL = {
     "nse": {"units": 6, "steps": 3},
 }
 PROPOSER = {"units": 6, "filters": 4, "sentence_units": 3, "proposals": 10}
-READERS = {**SMALL, "epireader": PROPOSER, "entnet-recurrent": {"width": 12}}
+READERS = {**SMALL, "epireader": PROPOSER, "entnet-recurrent": {"width": 12, "classes": 6}}
 QUESTIONS = [trade_question(seed) for seed in range(5)]
 
 
@@ -252,6 +252,30 @@ def test_a_sentence_is_convolved_by_itself() -> None:
                     )
 
 
+def test_a_hypothesis_is_the_query_with_a_candidate_in_the_blank() -> None:
+    """As torch convolves it, written out in full for every candidate."""
+    model, batch = epireader(proposals=3, window=5), PASSAGES.batch(EVERYTHING, 4)
+    with torch.no_grad():
+        documents = model.documents(batch)
+        keys = batch.story_keys
+        assert keys is not None
+        candidates = model.embedding[keys.gather(1, model.propose(batch).slots)]
+        got = model._hypotheses(documents, candidates)
+        bodies = model.hypothesis_filters.permute(2, 1, 0)  # (F, E, W)
+        for question in range(len(PASSAGES)):
+            query = batch.question_words[question]
+            query = query[query != 0]
+            blank = int((query == model.blank).nonzero())
+            for place, candidate in enumerate(candidates[question]):
+                words = model.embedding[query].clone()
+                words[blank] = candidate
+                made = torch.nn.functional.conv1d(
+                    words.T.unsqueeze(0), bodies, model.hypothesis_bias, padding=2
+                )
+                wanted = made.relu().amax(2).squeeze(0)
+                torch.testing.assert_close(got[question, place], wanted, rtol=1e-4, atol=1e-5)
+
+
 # The recurrent EntNet.
 
 
@@ -316,6 +340,33 @@ def test_a_slot_knows_how_long_ago_and_how_often_its_candidate_was_named() -> No
         here = (batch.words == key).any(1).nonzero().squeeze(1)
         assert float(plain[slot]) == 19 - int(here.max())
         assert float(counted[slot]) == 100 * int((batch.words == key).sum())
+
+
+def test_a_tally_says_how_often_a_candidate_stood_in_each_class_of_places() -> None:
+    model, batch = reader("entnet-recurrent"), PASSAGES.batch(EVERYTHING[:2], 4)
+    assert isinstance(model, RecurrentEntNet)
+    assert model.tally is not None
+    keys = batch.story_keys
+    assert keys is not None
+    found = occurrences(batch, keys)
+    tally = model.tally
+    with torch.no_grad():
+        places, questions = torch.randn(len(found.row), 24), torch.randn(2, 24)
+        counts = tally.read(places, found, keys.shape)
+        asked = tally.ask(questions, counts)
+        shares = tally.place(places).softmax(1)
+        for story, slot in np.ndindex(2, 10):
+            here = found.of[:, slot] & (found.story == story)
+            torch.testing.assert_close(counts[story, slot], shares[here].sum(0))
+            if not here.any():
+                assert float(asked[story, slot]) == 0
+                continue
+            of_each = shares[here] @ tally.query(questions[story]).exp()
+            assert float(asked[story, slot]) == pytest.approx(float(of_each.mean().log()), abs=1e-4)
+        # Training begins with no class saying more than another.
+        for parameter in tally.query.parameters():
+            parameter.zero_()
+        assert float(tally.ask(questions, counts).abs().max()) < 1e-5
 
 
 def test_each_distinct_row_is_given_once_in_the_order_in_which_they_are_met() -> None:

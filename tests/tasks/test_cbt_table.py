@@ -33,7 +33,7 @@ from entnet.report import cbt
 from entnet.tasks import cbt_data
 from entnet.tasks.cbt import COUNTING, best_weights, ensemble, mixed
 from entnet.tasks.cbt_data import CbtData, find_questions
-from entnet.tasks.passages import PassageOptions, passage_model
+from entnet.tasks.passages import PassageOptions, PassageSource, passage_model
 from entnet.tasks.spec import RunSpec
 from entnet.tasks.windows import WindowData, WindowOptions, window_trainer
 from entnet.training.trainer import Trainer
@@ -118,8 +118,8 @@ def test_every_system_gives_a_line_of_one_form(name: str, root: Path, tmp_path: 
     elif name in NETWORKS:
         sizes = {"width": 16, "units": 16} if name in READERS else {"width": 16}
         source = {"oov_rows": 4}
-        if name == "entnet-recurrent":
-            source |= ALONE
+        if name == "entnet-recurrent" or name in READERS:
+            source |= {**ALONE, "questions": 0}
         changes = {"model": sizes, "train": {"epochs": 2}, "source": source}
     spec, line = run_variant(name, root, tmp_path, **changes)
     assert line["schema"] == 2
@@ -275,7 +275,8 @@ def test_the_recurrent_network_begins_as_the_simple_one(root: Path, tmp_path: Pa
     """It trains that first, answers as it does, and keeps what it is told to."""
     preset = load_preset("table4")
     (spec,) = specs_of(preset, tmp_path, ["NE"], [1], ["entnet-recurrent"])
-    few = dataclasses.replace(spec, train={"epochs": 1, "learning_rate": 1e-9}, source=spec.source)
+    kept = {**spec.source, "frozen": True}
+    few = dataclasses.replace(spec, train={"epochs": 1, "learning_rate": 1e-9}, source=kept)
     (member,) = members_of(few)
     assert (member.variant, member.seed) == ("entnet-simple", 1)
     simple = run_one(member)
@@ -297,8 +298,18 @@ def test_the_recurrent_network_begins_as_the_simple_one(root: Path, tmp_path: Pa
         PassageOptions(frozen=True)
     with pytest.raises(EntNetError, match="masks of 5 words and width 8 is needed"):
         passage_model("entnet-recurrent", {"width": 8}, PassageOptions(), grown.vocab, begun)
-    with pytest.raises(EntNetError, match="as does not begin as a network of kind entnet"):
-        passage_model("as", {}, PassageOptions(), grown.vocab, begun)
+    with pytest.raises(
+        EntNetError, match="as does not begin as a network of kind entnet-recurrent"
+    ):
+        passage_model("as", {}, PassageOptions(), grown.vocab, grown)
+    # A reader takes the embeddings alone.
+    reader = passage_model("as", {"width": 100}, PassageOptions(oov_rows=4), grown.vocab, begun)
+    assert isinstance(reader, PassageReader)
+    for word in ("baker", "xxxxx", "namea"):
+        was, now = (model.embedding[model.vocab.index[word]] for model in (begun, reader))
+        assert torch.equal(was, now)
+    with pytest.raises(EntNetError, match="width 8 is needed to begin as, not 100"):
+        passage_model("as", {"width": 8}, PassageOptions(), grown.vocab, begun)
 
 
 def test_trials_leave_the_test_questions_alone(root: Path, tmp_path: Path) -> None:
@@ -376,6 +387,9 @@ def test_the_report_has_every_system_beside_the_paper(tmp_path: Path) -> None:
     assert cell["interval"] == pytest.approx(1.96 * (0.62 * 0.38 / 2500) ** 0.5)
     assert cell["mean"] == pytest.approx(0.63)
     assert cell["paper"] == 0.616
+    # A published figure is on official questions, and no figure to compare with beside rebuilt ones.
+    assert cbt.details(tmp_path)["entnet-simple"]["NE_rebuilt"]["paper"] is None
+    assert ".620, .680, .600 | .616, –, .588" in " | ".join(cbt.summary_rows(tmp_path)[0])
     (page,) = cbt.pages(tmp_path)
     text = page.body
     assert "**Rebuilt questions** are made" in text
@@ -468,3 +482,24 @@ def test_every_variant_of_the_preset_is_a_row_of_the_table() -> None:
     assert set(variants) == set(cbt.SYSTEMS)
     assert set(cbt.PAPER) <= set(cbt.SYSTEMS)
     assert {variant.kind for variant in variants.values()} > set(COUNTING)
+
+
+def test_batches_of_a_pool_are_sorted_by_length_and_neighbours_stay_together() -> None:
+    data, _ = encode_passages([trade_question(n) for n in range(50)])
+    lengths = np.diff(data.offsets).copy()
+    lengths[: len(lengths)] = np.random.default_rng(1).integers(1, 30, len(lengths))
+    data = dataclasses.replace(data, offsets=np.concatenate([[0], lengths.cumsum()]))
+    options = PassageOptions(neighbours=4, pool=3)
+    source = PassageSource(data, options, TrainConfig(batch_size=8))
+    drawn = options.order(len(data), 1, 1)
+    order = source.sorted_in_pools(drawn)
+    words = lengths[data.contexts].sum(1)
+    for first in range(0, 50, 24):
+        pool = order[first : first + 24]
+        assert sorted(pool) == sorted(drawn[first : first + 24])
+        groups = np.split(pool, np.flatnonzero(np.diff(pool // 4)) + 1)
+        assert all(len(group) == 4 or group[0] >= 48 for group in groups)
+        longest = [words[group].max() for group in groups]
+        assert longest == sorted(longest)
+    plain = PassageSource(data, PassageOptions(neighbours=4), TrainConfig(batch_size=8))
+    assert plain.sorted_in_pools(drawn).tolist() == drawn.tolist()

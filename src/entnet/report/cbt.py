@@ -122,7 +122,7 @@ def details(results: Path = Path("results")) -> dict[str, dict[str, Result]]:
                 "seeds": len(tests),
                 "questions": "rebuilt" if column == "NE_rebuilt" else best["questions"],
                 "epochs": best.get("passes"),
-                "paper": PAPER.get(name, {}).get(best["task"]),
+                "paper": None if column == "NE_rebuilt" else PAPER.get(name, {}).get(best["task"]),
             }
     return found
 
@@ -251,7 +251,7 @@ def summary_rows(results: Path = Path("results")) -> list[list[str]]:
                 f"[Children's Book Test, {SYSTEMS[name].title}: accuracy ({columns})]({TABLE}.md)",
                 ", ".join(means),
                 ", ".join(_share(cell["accuracy"]) for cell in cells),
-                ", ".join(_share(cell["paper"]) for cell in cells),
+                ", ".join("–" if c["paper"] is None else _share(c["paper"]) for c in cells),
             ]
         )
     return rows

@@ -108,10 +108,6 @@ class Standing:
         """Over tasks, of the mean over seeds."""
         return fmean(fmean(errors) for errors in self.errors.values())
 
-    @property
-    def best(self) -> float:
-        return fmean(min(errors) for errors in self.errors.values())
-
     def to_dict(self) -> dict[str, Any]:
         return {
             "mean_error": round(self.mean, 4),

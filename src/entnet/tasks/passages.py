@@ -20,7 +20,6 @@ from entnet.errors import EntNetError
 from entnet.models.base import StoryModel, model_class
 from entnet.models.entnet import EntNet
 from entnet.models.readers.passage import PassageReader
-from entnet.models.readers.recurrent import RecurrentEntNet
 from entnet.tasks.questions import (
     QuestionData,
     QuestionOptions,
@@ -40,16 +39,19 @@ class PassageOptions(QuestionOptions):
     neighbours: int = 8
     """Questions that stand one after the other in the books and come into a batch together: they have
     sentences in common, which are then encoded once."""
+    pool: int = 1
+    """Batches that are cut from one pool, sorted by length: then they have less to fill up."""
     vectors: str = ""
     """A file of word vectors, a word and its numbers per line, to start the embeddings from."""
     begin: str = ""
-    """A variant of the table, a network on windows, as whose run of the same seed this one begins."""
+    """A variant of the table, a network on windows, from whose run of the same seed this one takes its
+    embeddings at the start; the recurrent EntNet takes its masks too."""
     frozen: bool = False
-    """What it begins as, embeddings and masks, is not trained further."""
+    """What is taken over is not trained further."""
 
     def check(self) -> None:
         super().check()
-        self.at_least(1, "neighbours")
+        self.at_least(1, "neighbours", "pool")
         self.require(not self.frozen or bool(self.begin), "frozen needs begin, which it freezes")
 
     def order(self, count: int, seed: int, epoch: int) -> NDArray[np.int64]:
@@ -73,9 +75,20 @@ class PassageSource:
 
     def epoch(self, number: int) -> Epoch:
         seed = self.config.seed * 100_003 + number
-        order = self.options.order(len(self.data), self.config.seed, number)
+        order = self.sorted_in_pools(self.options.order(len(self.data), self.config.seed, number))
         count = -(-len(order) // self.config.batch_size)
         return Epoch(self._batches(order, seed), count, seed, complete=False)
+
+    def sorted_in_pools(self, order: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Pool by pool by length, neighbours staying together."""
+        if self.options.pool == 1:
+            return order
+        size = self.options.pool * self.config.batch_size
+        words = np.diff(self.data.offsets)[self.data.contexts[order]].sum(1)
+        place = np.arange(len(order))
+        group = np.append(True, np.diff(order // self.options.neighbours) != 0).cumsum() - 1
+        longest = np.maximum.reduceat(words, np.flatnonzero(np.diff(group, prepend=-1)))
+        return order[np.lexsort((place, longest[group], place // size))]
 
     def _batches(self, order: NDArray[np.int64], seed: int) -> Iterator[RaggedBatch]:
         draw = np.random.default_rng(seed)
@@ -99,7 +112,7 @@ def passage_model(
     config = network.config_class.from_dict({"vocabulary": len(words), **model_options})
     model = network(config, words)
     if begin is not None:
-        if not (isinstance(model, RecurrentEntNet) and isinstance(begin, EntNet)):
+        if not isinstance(begin, EntNet):
             raise EntNetError(
                 f"begin: {kind} does not begin as a network of kind {begin.config.kind}"
             )

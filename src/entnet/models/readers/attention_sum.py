@@ -40,9 +40,9 @@ class AttentionSum(PointerReader):
         self.document, self.query = (BiGRU(config.width, config.units) for _ in range(2))
 
     def attention(self, documents: Documents) -> Tensor:
-        d = documents.by_question(self.document(documents.table, *documents.told))
+        d = self.document(documents.table, *documents.told)
         q = ends(self.query(documents.table, *documents.asked), documents.asked)
-        return softmax_over((d @ q.unsqueeze(2)).squeeze(2), documents.there)
+        return softmax_over(documents.match(d, q), documents.there)
 
 
 def ends(states: Tensor, read: Sequences) -> Tensor:

@@ -26,7 +26,7 @@ from entnet.models.base import register
 from entnet.models.gru import GRU, rows
 from entnet.models.readers.attention_sum import AttentionSum, AttentionSumConfig
 from entnet.models.readers.passage import story_keys
-from entnet.models.readers.pointer import LEAST, Documents, filled
+from entnet.models.readers.pointer import LEAST, Documents, filled, layout
 from entnet.text import Vocab
 
 
@@ -139,74 +139,87 @@ class EpiReader(AttentionSum):
         """(Q, K, F) r_H: the query's words, with each candidate in the blank"""
         asked = documents.asked
         there = filled(asked.lengths)  # (Q, m')
-        words = documents.by_query(rows(documents.table, asked.words))
-        place = documents.blank - asked.starts
-        blank = nn.functional.one_hot(place, there.shape[1]).bool()[:, None, :, None]
-        filled_in = torch.where(blank, candidates.unsqueeze(2), words.unsqueeze(1))
-        filled_in = filled_in * there[:, None, :, None]
-        parts = torch.einsum("qkte,wef->wqktf", filled_in, self.hypothesis_filters)
-        together = sum_of_shifted(parts, there.unsqueeze(1), there.new_zeros(there.shape).long())
-        made = (together + self.hypothesis_bias).relu() * there[:, None, :, None]
+        query = torch.repeat_interleave(asked.lengths)
+        drawn = _products(documents.table, self.hypothesis_filters)[asked.words]  # (T', W, F)
+        blank = torch.zeros_like(asked.words, dtype=torch.bool).index_fill(0, documents.blank, True)
+        drawn = drawn.masked_fill(
+            blank[:, None, None], 0.0
+        )  # the blank's own embedding says nothing
+        rest = documents.by_query(sum_of_shifted(drawn, query))  # (Q, m', F)
+        # The candidate adds to what filters see that have the blank among their words.
+        filters = self.hypothesis_filters
+        added = torch.einsum("qke,wef->qkwf", candidates, filters)
+        reach = len(filters) // 2
+        steps = torch.arange(there.shape[1], device=there.device)
+        ahead = (documents.blank - asked.starts).unsqueeze(1) - steps + reach  # (Q, m')
+        seen = nn.functional.one_hot(ahead.clamp(-1, len(filters)) + 1, len(filters) + 2)
+        seen = seen[..., 1:-1].to(added.dtype)  # (Q, m', W)
+        made = rest.unsqueeze(1) + torch.einsum("qtw,qkwf->qktf", seen, added)
+        made = (made + self.hypothesis_bias).relu() * there[:, None, :, None]
         return made.amax(2)
 
     def _sentences(self, batch: RaggedBatch, documents: Documents, candidates: Tensor) -> Tensor:
         """(Q, N, K, F) r_i"""
-        told, there = documents.told, documents.there
-        width = self.config.width
-        number = self._sentence_numbers(batch, documents)  # (Q, n)
+        told, there, width = documents.told, documents.there, self.config.width
+        sentence, lengths = self._sentences_of(batch)
         words = documents.by_question(rows(documents.table, told.words))  # (Q, n, E)
         asked = documents.by_query(rows(documents.table, documents.asked.words))
         silent = ~filled(documents.asked.lengths).unsqueeze(1)
         near = (words @ asked.mT).masked_fill(silent, -torch.inf).amax(2)  # (Q, n)
-        alike = words @ candidates.mT  # (Q, n, K)
-        # Of the filters, what they make of a word is computed once per distinct word.
-        table = torch.einsum("ve,wef->vwf", documents.table, self.sentence_filters[:, :width])
-        per_word = table.shape[1:]
-        plain = documents.by_question(rows(table.flatten(1), told.words))
-        plain = plain.view(*plain.shape[:2], *per_word)
-        of_candidate, of_query = (
-            self.sentence_filters[:, width],
-            self.sentence_filters[:, width + 1],
-        )
-        plain = plain + near[..., None, None] * of_query  # (Q, n, W, F)
-        drawn = alike.mT[None, ..., None] * of_candidate[:, None, None, None]  # (W, Q, K, n, F)
-        parts = plain.permute(2, 0, 1, 3).unsqueeze(2) + drawn
-        together = sum_of_shifted(parts, there.unsqueeze(1), number)
-        made = (together + self.sentence_bias).relu() * there[:, None, :, None]
-        # ReLU leaves nothing below zero, so that a sentence's maximum can begin there.
-        count = int(batch.story_offsets.diff().max())
-        most = made.new_zeros((*made.shape[:2], count, made.shape[3]))
-        at = number[:, None, :, None].expand_as(made)
-        return most.scatter_reduce(2, at, made, "amax").transpose(1, 2)
+        alike = torch.cat([words @ candidates.mT, near.unsqueeze(2)], 2)[there]  # (T', K + 1)
+        # What filters make of words is the same for all candidates, and computed once per distinct word.
+        drawn = _products(documents.table, self.sentence_filters[:, :width])
+        places = layout(told)[documents.of][there]
+        plain = sum_of_shifted(drawn[told.words[places]], sentence)  # (T', F)
+        channels = shifted(alike, len(self.sentence_filters), sentence)  # (T', K + 1, W)
+        of_candidate, of_query = self.sentence_filters[:, width:].unbind(1)  # (W, F)
+        plain = plain + channels[:, -1] @ of_query + self.sentence_bias
+        of_each = channels[:, :-1].flatten(0, 1) @ of_candidate  # (T' K, F)
+        together = of_each.view(len(plain), -1, plain.shape[1]) + plain.unsqueeze(1)
+        most = torch.segment_reduce(together.flatten(1), "max", lengths=lengths, axis=0).relu()
+        counts = batch.story_offsets.diff()[batch.question_story]
+        made = most.new_zeros((*filled(counts).shape, most.shape[1]))
+        made[filled(counts)] = most
+        return made.view(*filled(counts).shape, *together.shape[1:])
 
-    def _sentence_numbers(self, batch: RaggedBatch, documents: Documents) -> Tensor:
-        """(Q, n) which sentence of its story each word of a document is in"""
-        real = batch.words != 0
-        story = torch.repeat_interleave(batch.story_offsets.diff())
-        within = torch.arange(len(story), device=story.device) - batch.story_offsets[story]
-        numbers = torch.zeros(
-            (len(batch.story_offsets) - 1, documents.there.shape[1]), dtype=torch.int64
-        )
-        lengths = real.new_zeros(len(numbers), dtype=torch.int64).index_add(0, story, real.sum(1))
-        numbers[filled(lengths, numbers.shape[1])] = within.repeat_interleave(real.sum(1))
-        return numbers[batch.question_story]
+    def _sentences_of(self, batch: RaggedBatch) -> tuple[Tensor, Tensor]:
+        """Of the words of each question's document: which sentence they are in (T'); sentences' lengths."""
+        story = batch.question_story
+        counts = batch.story_offsets.diff()[story]
+        rows_of = batch.story_offsets[story].unsqueeze(1) + torch.arange(int(counts.max()))
+        words = (batch.words != 0).sum(1)
+        lengths = words[rows_of.clamp_max(len(words) - 1)] * filled(counts)
+        lengths[:, 0] += lengths.sum(1) == 0  # a story without words keeps a null word
+        lengths = lengths[filled(counts)]
+        return torch.repeat_interleave(lengths), lengths
 
 
-def sum_of_shifted(parts: Tensor, there: Tensor, piece: Tensor) -> Tensor:
-    """Σ over a filter's places of what it makes of the word there, if that is in the same piece.
+def _products(table: Tensor, filters: Tensor) -> Tensor:
+    """(V', E), (W, E, F) → (V', W, F): what each place of the filters makes of each word"""
+    return torch.einsum("ve,wef->vwf", table, filters)
 
-    parts (W, Q, K, n, F): of each place; there (Q, 1, n), piece (Q, n).
-    """
-    width, length = len(parts), parts.shape[3]
-    total = parts[width // 2]
-    for shift in range(1, min(width // 2, length - 1) + 1):
-        same = (piece[:, shift:] == piece[:, :-shift])[:, None] & there[..., shift:]
-        same = same[..., None]
-        before = parts[width // 2 - shift][..., :-shift, :] * same
-        after = parts[width // 2 + shift][..., shift:, :] * same
-        total = total + nn.functional.pad(before, (0, 0, shift, 0))
-        total = total + nn.functional.pad(after, (0, 0, 0, shift))
-    return total
+
+def _neighbours(piece: Tensor, width: int) -> tuple[Tensor, Tensor]:
+    """(T, W) the places that a filter sees, and whether they are in the same piece."""
+    steps = torch.arange(width, device=piece.device) - width // 2
+    places = torch.arange(len(piece), device=piece.device).unsqueeze(1) + steps
+    inside = places.clamp(0, len(piece) - 1)
+    return inside, (places == inside) & (piece[inside] == piece.unsqueeze(1))
+
+
+def shifted(values: Tensor, width: int, piece: Tensor) -> Tensor:
+    """(T, C) → (T, C, W): what filters of this width see, zero beyond the same piece (T)"""
+    places, same = _neighbours(piece, width)
+    return (values[places] * same.unsqueeze(2)).transpose(1, 2).contiguous()
+
+
+def sum_of_shifted(parts: Tensor, piece: Tensor) -> Tensor:
+    """(T, W, F) → (T, F): Σ over a filter's places of what it makes of words in the same piece (T)"""
+    places, same = _neighbours(piece, parts.shape[1])
+    together = torch.zeros_like(parts[:, 0])
+    for number in range(parts.shape[1]):
+        together = together + parts[:, number][places[:, number]] * same[:, number : number + 1]
+    return together
 
 
 def _shares(values: Tensor) -> Tensor:

@@ -109,12 +109,12 @@ class NSE(PointerReader):
 
     def rounds(self, documents: Documents) -> tuple[Tensor, Tensor]:
         """(Q, T, n) where each round looks, and (Q, T) p_t: how much each counts"""
-        told = self.document(documents.table, *documents.told)
+        document = self.document(documents.table, *documents.told)
         asked = self.query(documents.table, *documents.asked)
-        document, query = documents.by_question(told), documents.by_query(asked)
+        query = documents.by_query(asked)
         there, heard = documents.there, filled(documents.asked.lengths)
         of_query = ends(asked, documents.asked)
-        of_document = ends(told, documents.told)[documents.of]
+        of_document = ends(document, documents.told)[documents.of]
         nothing = torch.zeros_like(of_query)
         reading = writing = (nothing, nothing)
         looked, halts = [], []
@@ -123,8 +123,8 @@ class NSE(PointerReader):
             r = reading[0]
             match = _match(query, r)
             of_query = _mixed(query, softmax_over(match, heard))
-            weights = softmax_over(_match(document, of_query), there)
-            of_document = _mixed(document, weights)
+            weights = softmax_over(documents.match(document, of_query), there)
+            of_document = documents.mixed(document, weights)
             c = self.compose(torch.cat([of_query, of_document, r], 1)).tanh()
             z = match.sigmoid().unsqueeze(2)
             query = z * query + (1 - z) * of_document.unsqueeze(1)

@@ -19,9 +19,11 @@ from torch import Tensor, nn
 
 from entnet.config import ModelConfig
 from entnet.data.cbt.format import BLANK, CANDIDATES
+from entnet.data.cbt.windows import OOV_WORD, known_words
 from entnet.data.story import RaggedBatch
 from entnet.errors import EntNetError
 from entnet.models.base import Answers, StoryModel
+from entnet.models.entnet import EntNet
 from entnet.text import Vocab
 
 
@@ -46,6 +48,27 @@ class PassageReader(StoryModel):
             if word in self.vocab:
                 with torch.no_grad():
                     self.embedding[self.vocab.index[word]] = torch.from_numpy(vector)
+
+    @torch.no_grad()
+    def begin_as(self, simple: EntNet, frozen: bool = False) -> None:
+        """Take over the embeddings of a network on windows, those of its spare rows for new words included.
+
+        ``frozen``: they are not trained.
+        """
+        if simple.embedding.shape[1] != self.embedding.shape[1]:
+            raise EntNetError(
+                f"a network with width {self.embedding.shape[1]} is needed to begin as, "
+                f"not {simple.embedding.shape[1]}"
+            )
+        self.embedding.requires_grad_(not frozen)
+        known = known_words(self.vocab)
+        spare = len(simple.vocab) - known_words(simple.vocab)
+        for number, word in enumerate(self.vocab.words):
+            if word in simple.vocab:
+                self.embedding[number] = simple.embedding[simple.vocab.index[word]]
+            elif spare and number >= known:
+                row = simple.vocab.index[OOV_WORD.format((number - known) % spare)]
+                self.embedding[number] = simple.embedding[row]
 
     def after_update(self) -> None:
         """The null word stays zero."""

@@ -82,6 +82,18 @@ class Documents(NamedTuple):
         """(T, …) of the documents → (Q, n, …), filled up with anything"""
         return rows(states, layout(self.told)[self.of])
 
+    def match(self, states: Tensor, asked: Tensor) -> Tensor:
+        """d_i·q of every word of a question's document: (T, k), (Q, k) → (Q, n), with anything as filling.
+
+        Every question against all documents is one product, and quicker than laying out what each needs.
+        """
+        return (asked @ states.T).gather(1, layout(self.told)[self.of])
+
+    def mixed(self, states: Tensor, weights: Tensor) -> Tensor:
+        """Σ_i s_i d_i over a question's document: (T, k), (Q, n) → (Q, k); filling must weigh nothing"""
+        whole = weights.new_zeros((len(weights), len(states)))
+        return whole.scatter_add(1, layout(self.told)[self.of], weights) @ states
+
     def by_query(self, states: Tensor) -> Tensor:
         """(T', …) of the queries → (Q, m', …), filled up with anything"""
         return rows(states, layout(self.asked))
@@ -130,7 +142,7 @@ class PointerReader(PassageReader):
 
     def pointer_sum(self, documents: Documents, weights: Tensor) -> Tensor:
         """p(c) = Σ s_i over the places i of candidate c: (Q, n) → (Q, m)"""
-        return (weights.unsqueeze(1) @ documents.held.to(weights.dtype)).squeeze(1)
+        return (weights.unsqueeze(2) * documents.held).sum(1)
 
     def loss(self, batch: RaggedBatch) -> tuple[Tensor, Tensor]:
         scores = self(batch)

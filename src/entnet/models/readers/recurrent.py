@@ -9,13 +9,15 @@
 
     (1)  s_t = Σ_i f_i ⊙ e_{t+i} + A [→h_t ; ←h_t] + b      f, A and b of its own for each of s, s' and q
     (2)  g_j = σ(s'·h_j + s'·w_j)     (3)  h̃_j = φ(U h_j + V w_j + W s)     (4)  h_j ← h_j + g_j h̃_j
-    score of candidate j = q·(h_j + recency + count + asked)
+    score of candidate j = q·(h_j + recency + count + asked) + log (Σ_k n_jk exp(D q)_k / Σ_k n_jk)
+    n_jk = Σ_i softmax_k(C s_i)     over the occurrences i of candidate j; k are classes of places
 
 The paper leaves the encoder open ("any standard sequence encoder"); here it is the paper's own windows and
 a GRU beside them. A story is read once, before the query is known. Sentences are encoded by themselves, so
 each distinct one once per batch, however many stories it stands in. ``recency``, ``count`` and ``asked``
 are vectors, learnt for: how many sentences ago a candidate was last named, how often it was, whether the
-query names it too.
+query names it too. A sum cannot tell one place that fits well from many that fit a little; the tallies
+n_jk, of a fixed size like the slots, come nearer to a reader's sum of exp(q·s_i) over places.
 """
 
 from __future__ import annotations
@@ -28,7 +30,6 @@ from torch import Tensor, nn
 
 from entnet.config import EntNetConfig
 from entnet.config.model import Matrix
-from entnet.data.cbt.windows import OOV_WORD, known_words
 from entnet.data.story import RaggedBatch
 from entnet.errors import EntNetError
 from entnet.models.base import register
@@ -67,6 +68,8 @@ class RecurrentConfig(EntNetConfig):
     """Sentences after which a candidate's last occurrence is just long ago."""
     most: int = 10
     """Occurrences from which on a candidate is just frequent."""
+    classes: int = 0
+    """K: classes of places that slots tally beside (4); 0 for none."""
     activation: Literal["prelu", "identity"] = "identity"
     U: Matrix = "zero"
     V: Matrix = "zero"
@@ -82,7 +85,7 @@ class RecurrentConfig(EntNetConfig):
         super().check()
         self.require(self.width % 2 == 0, f"width is {self.width}, but must be even")
         self.at_least(1, "furthest", "most")
-        self.at_least(0, "reach", "query_reach")
+        self.at_least(0, "reach", "query_reach", "classes")
         share = self.state_dropout
         self.require(0 <= share < 1, f"state_dropout is {share}, but must be in [0, 1)")
         self.require(self.keys == "story", "the keys are the candidates that come with a story")
@@ -120,6 +123,36 @@ class View(nn.Module):
         return seen
 
 
+class Tally(nn.Module):
+    """What a sum over occurrences loses: how many of them were of which class."""
+
+    def __init__(self, width: int, classes: int, dropout: float) -> None:
+        super().__init__()
+        self.place, self.query = nn.Linear(width, classes), nn.Linear(width, classes)
+        self.dropout = nn.Dropout(dropout)
+        for parameter in self.query.parameters():
+            nn.init.zeros_(parameter)  # at first, no class says more than another
+
+    def read(self, places: Tensor, found: Occurrences, keys: torch.Size) -> Tensor:
+        """n_jk = Σ_i softmax_k(C s_i) over the occurrences i of candidate j: (S, m, K)"""
+        shares = self.place(self.dropout(places)).softmax(1)
+        occurrence, slot = found.of.nonzero(as_tuple=True)
+        owner = found.story[occurrence] * keys[1] + slot
+        tallies = shares.new_zeros((keys.numel(), shares.shape[1]))
+        counted: Tensor = tallies.index_add(0, owner, shares[occurrence])
+        return counted.view(*keys, -1)
+
+    def ask(self, questions: Tensor, tallies: Tensor) -> Tensor:
+        """log (Σ_k n_jk exp(D q)_k / Σ_k n_jk), 0 for a candidate that never occurred: (Q, m)"""
+        wanted = self.query(self.dropout(questions))
+        most = wanted.amax(1, keepdim=True)
+        found = (tallies @ (wanted - most).exp().unsqueeze(2)).squeeze(2)
+        count = tallies.sum(2)
+        there = count > 0
+        mean = torch.where(there, found, 1.0) / torch.where(there, count, 1.0)
+        return torch.where(there, (mean + 1e-9).log() + most, 0.0)
+
+
 @register
 class RecurrentEntNet(PassageReader):
     """Reads sentences with a GRU, and stories into a slot per candidate."""
@@ -139,14 +172,12 @@ class RecurrentEntNet(PassageReader):
         self.recency = nn.Parameter(torch.zeros(config.furthest + 1, d))
         self.count = nn.Parameter(torch.zeros(config.most + 1, d))
         self.asked = nn.Parameter(torch.zeros(d))
+        self.tally = Tally(2 * d, config.classes, dropout) if config.classes else None
         self.after_update()
 
     @torch.no_grad()
     def begin_as(self, simple: EntNet, frozen: bool = False) -> None:
-        """Take over the embeddings and the masks of a network on windows; states then add to these.
-
-        ``frozen``: what was taken over is not trained.
-        """
+        """Take over the masks too; states then add to these."""
         encoder = simple.encoder
         masks = (encoder.story_mask, encoder.gate_mask, encoder.question_mask)
         for view, mask in zip((self.update, self.gate_view, self.question), masks, strict=True):
@@ -157,16 +188,7 @@ class RecurrentEntNet(PassageReader):
                 )
             view.mask.copy_(mask[: size[0]])
             view.mask.requires_grad_(not frozen)
-        self.embedding.requires_grad_(not frozen)
-        oov_rows = [
-            OOV_WORD.format(n) for n in range(len(simple.vocab) - known_words(simple.vocab))
-        ]
-        for number, word in enumerate(self.vocab.words):
-            if word in simple.vocab:
-                self.embedding[number] = simple.embedding[simple.vocab.index[word]]
-            elif oov_rows and number >= known_words(self.vocab):
-                spare = oov_rows[(number - known_words(self.vocab)) % len(oov_rows)]
-                self.embedding[number] = simple.embedding[simple.vocab.index[spare]]
+        super().begin_as(simple, frozen)
 
     def forward(self, batch: RaggedBatch) -> Tensor:
         """(Q, m) scores of the candidates."""
@@ -188,7 +210,12 @@ class RecurrentEntNet(PassageReader):
         blank = places_of(self.blank, asked) + len(sentences.words)
         about = around(read, blank, self.config.query_reach)
         question = self.question(words_at(table, at, about), states[blank])
-        return attend(question, memory + self._seen(batch, keys, found))
+        scores = attend(question, memory + self._seen(batch, keys, found))
+        if self.tally is None:
+            return scores
+        told_of, asked_of = torch.cat([update, here], 1), torch.cat([question, states[blank]], 1)
+        tallies = self.tally.read(told_of, found, keys.shape)[batch.question_story]
+        return scores + self.tally.ask(asked_of, tallies)
 
     def _memory(
         self,
