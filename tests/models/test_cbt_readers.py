@@ -137,6 +137,25 @@ def test_a_question_is_answered_alone_as_among_others(kind: str) -> None:
 
 
 @every_reader
+def test_gradients_of_questions_that_share_a_document_are_those_of_each_by_itself(
+    kind: str,
+) -> None:
+    model = reader(kind)
+
+    def gradients(*chosen: int) -> dict[str, Tensor]:
+        model.zero_grad()
+        losses, _ = model.loss(PASSAGES.batch(np.array(chosen), 4))
+        torch.autograd.backward(losses.sum())
+        return {name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None}
+
+    together, first, second = gradients(0, 1), gradients(0), gradients(1)
+    assert together.keys() == first.keys()
+    for name, gradient in together.items():
+        torch.testing.assert_close(gradient, first[name] + second[name], rtol=1e-3, atol=1e-5)
+    assert any(float(gradient.abs().max()) > 1e-3 for gradient in together.values())
+
+
+@every_reader
 def test_a_reader_learns_which_trade_a_person_has(kind: str) -> None:
     """The query names one of ten trades; the person stands beside it in the story."""
     questions = [trade_question(seed) for seed in range(64)]
@@ -195,6 +214,19 @@ def test_rounds_count_as_far_as_none_before_them_has_halted() -> None:
     looked, counts = model.rounds(model.documents(PASSAGES.batch(EVERYTHING, 4)))
     torch.testing.assert_close(looked.sum(2), torch.ones(len(PASSAGES), 3))
     torch.testing.assert_close(counts.sum(1), torch.ones(len(PASSAGES)))
+
+
+def test_one_round_is_the_first_of_many_and_counts_alone() -> None:
+    model = pointer("nse", steps=1)
+    more = pointer("nse", steps=3)
+    assert isinstance(model, NSE)
+    assert isinstance(more, NSE)
+    documents = model.documents(PASSAGES.batch(EVERYTHING, 4))
+    looked, counts = model.rounds(documents)
+    torch.testing.assert_close(counts, torch.ones(len(PASSAGES), 1))
+    again, _ = more.rounds(documents)
+    torch.testing.assert_close(again[:, :1], looked)
+    torch.testing.assert_close(model.attention(documents), looked[:, 0])
 
 
 # The EpiReader.
