@@ -69,8 +69,9 @@ def compare(
     [bold]Example:[/] entnet compare --systems entnet,lstm --train mine.jsonl --test held-out.jsonl
 
     Every run has one core for so many minutes by the clock (so leave it that core), and may end sooner,
-    once it makes no more errors on validation. Errors are on the test stories, at the epoch that is best on validation. Interrupted at any
-    moment, the same command goes on where it was. OUT gets compare.md, compare.json and compare.png.
+    once it makes no more errors on validation. Errors are on the test stories, at the epoch that is best
+    on validation. Interrupted at any moment, the same command goes on where it was. OUT gets compare.md,
+    compare.json and compare.png.
     """
     if minutes <= 0 or seeds < 1:
         raise EntNetError("--minutes must be above 0, and --seeds at least 1")
