@@ -129,7 +129,7 @@ class EntNetConfig(ModelConfig):
     key_scale: float = 0.1
     """The same for free keys."""
     dropout: float = 0.0
-    """Share of embedding dimensions dropped in training, one mask a story (0.5 on CBT)."""
+    """Share of embedding dimensions dropped in training, one mask per story (0.5 on CBT)."""
 
     @property
     def longest_sentence(self) -> int:

@@ -1,4 +1,4 @@
-"""Own stories as JSON lines: one story a line.
+"""Own stories as JSON lines: one story per line.
 
     {"story": ["Mary got the milk.", "Mary went home."],
      "questions": [{"after": 2, "question": "Where is the milk?", "answer": "home"}]}

@@ -172,6 +172,6 @@ def write_as_json_line(story: HiddenStory, out: TextIO) -> None:
 
 
 def write_as_text(story: HiddenStory, out: TextIO) -> None:
-    """The document alone, a sentence a line; an empty line after those that no mark ends."""
+    """The document alone, one sentence per line; an empty line after those that no mark ends."""
     for _, sentence in story.sentences():
         out.write(sentence + ("\n" if stops(sentence) else "\n\n"))

@@ -1,7 +1,7 @@
 """Files of long documents with questions, read bit by bit.
 
-    .txt      bAbI's format: numbered lines; the number 1 begins a story; a question has a tab and its
-    answer .jsonl    a document a line, in the benchmark's fields or as stories (``data/jsonl.py``)
+    .txt      bAbI's format: numbered lines, a story from each 1 on; a question has a tab, then its answer
+    .jsonl    one document per line, in the benchmark's fields or as stories (``data/jsonl.py``)
     .json     BABILong's own files: one list of documents
 
 The benchmark's fields are ``input`` (the text), ``question`` and ``target`` (the answer). One document

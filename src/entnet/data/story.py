@@ -202,7 +202,7 @@ class Corpus:
         return len(self.answers)
 
     def entries(self, draw: Draw = "story", memory_limit: int | None = None) -> Entries:
-        """What is read to answer every question: one pass a story, or one a question.
+        """What is read to answer every question: one pass per story, or one per question.
 
         With a memory limit, a question asked after more sentences than that reads the last of them only,
         in an entry of its own.

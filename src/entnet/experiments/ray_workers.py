@@ -13,7 +13,7 @@ from entnet.tasks.spec import RunSpec
 
 
 class RayWorkers:
-    """A Ray task a run, one processor each. Ray starts a task again when its worker dies, and the run
+    """One Ray task per run, one processor each. Ray starts a task again when its worker dies, and the run
     goes on from its last checkpoint."""
 
     def __init__(self, max_workers: int | None = None, tries: int = 3) -> None:

@@ -50,7 +50,7 @@ def naming(bound: Sequence[Bound], unbound: Sequence[Unbound]) -> list[str]:
 
 
 def slot_table(slots: Sequence[SlotName], words: Sequence[Sequence[NearWord]], title: str) -> Table:
-    """One row a slot: what it stands for, and the nearest words with their similarity."""
+    """One row per slot: what it stands for, and the nearest words with their similarity."""
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     table.add_column("slot", justify="right", style="dim")
     table.add_column("key")

@@ -1,4 +1,4 @@
-"""The benchmarks of the paper, a file each: where batches come from, what is measured, how a run goes."""
+"""The benchmarks, one file each: where batches come from, what is measured, how a run goes."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class ProparaOptions(Config):
     least_count: int = 2
     """Words that training has less often are read as new ones."""
     vectors: str = ""
-    """A file of word vectors, a word and its numbers per line, to start the embeddings from."""
+    """A file of word vectors, one word and its numbers per line, to start the embeddings from."""
     generated: int = 0
     """Generated paragraphs to train on before the real ones."""
     generated_epochs: int = 0
@@ -78,7 +78,7 @@ def grids_path(part: str, directory: Path | str | None = None) -> Path:
 
 
 class ProcessSource:
-    """Shuffled paragraphs, so many a batch; the first epochs are of generated ones."""
+    """Shuffled paragraphs in batches; the first epochs are of generated ones."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Training steps in compiled code: one call a batch, from words to updated weights."""
+"""Training steps in compiled code: one call per batch, from words to updated weights."""
 
 from __future__ import annotations
 

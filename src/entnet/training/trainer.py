@@ -3,7 +3,7 @@
 A run is a directory:
 
     run.json                   what is trained, and how
-    metrics.jsonl              a line an epoch
+    metrics.jsonl              one line per epoch
     checkpoint.safetensors     where the run stands
     model/                     the chosen network, once the run has ended
     last/                      the last epoch's network

@@ -86,7 +86,7 @@ class WindowedQuestions:
         draw: np.random.Generator | None = None,
         oov_probability: float = 0.0,
     ) -> Corpus:
-        """The same questions as stories, a window a sentence, for networks that read those.
+        """The same questions as stories, one window per sentence, for networks that read those.
 
         Out-of-vocabulary words share ``oov_rows`` embedding rows after the vocabulary: assigned in order,
         or from a random offset if ``draw`` is given. With ``draw``, each candidate is also replaced by

@@ -46,7 +46,7 @@ class WindowMemoryConfig(ModelConfig):
     """How the query becomes a vector: a learned mask a position, or an LSTM over its words."""
     embedding_scale: float = 0.1
     dropout: float = 0.0
-    """Share of embedding dimensions dropped in training, one mask a story."""
+    """Share of embedding dimensions dropped in training, one mask per story."""
 
     def check(self) -> None:
         super().check()
@@ -103,7 +103,7 @@ class WindowMemory(StoryModel):
         if keep is not None:
             memories = memories * keep.repeat_interleave(lengths, 0)
             question = question * keep[story]
-        # One question a story: windows lie in the questions' order.
+        # One question per story: windows lie in the questions' order.
         asked = torch.repeat_interleave(lengths)
         match = (memories * question[asked]).sum(-1)
         if self.config.self_supervised:
