@@ -7,8 +7,15 @@ from pathlib import Path
 import pytest
 
 from entnet.data.story import Question
+from entnet.data.world.mixture import mixture
 from entnet.errors import EntNetError
-from entnet.inspection.names import declined, names_markdown, read_unanswerable
+from entnet.inspection.names import (
+    declined,
+    least_probability,
+    names_markdown,
+    read_unanswerable,
+    scores_of,
+)
 from entnet.inspection.plots import save_reliability
 from entnet.tracker import Tracker
 
@@ -55,3 +62,15 @@ def test_the_reliability_of_probabilities_is_drawn(tmp_path: Path) -> None:
     assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
     with pytest.raises(EntNetError, match=r"\.png"):
         save_reliability(bins, tmp_path / "one.txt")
+
+
+@pytest.mark.parametrize("cost", [0.0, 0.05, 0.2])
+def test_few_answerable_questions_are_too_unsure(cost: float) -> None:
+    tracker = Tracker.from_pretrained("world")
+    stories = mixture(20, 7, "valid", task_share=1.0)
+    least = least_probability(tracker.model, stories, 1.3, cost)
+    scores, _ = scores_of(tracker.model, stories)
+    sure = (scores / 1.3).softmax(-1)[:, 1:].max(-1).values
+    declined = int((sure < least).sum())
+    assert declined <= cost * len(sure)
+    assert declined >= int(cost * len(sure)) - 3

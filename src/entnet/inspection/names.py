@@ -56,6 +56,22 @@ def best_temperature(model: StoryModel, stories: Sequence[Story]) -> float:
     return round(float(tried[int(np.argmin(losses))]), 3)
 
 
+def least_probability(
+    model: StoryModel, stories: Sequence[Story], temperature: float, cost: float
+) -> float:
+    """Below which an answer counts as not known, so that at most this share of those questions of the
+    stories is declined that have an answer; 0 where "unknown" alone is more."""
+    scores, answers = scores_of(model, stories)
+    unknown = model.vocab.index[UNKNOWN]
+    chances = (scores[answers != unknown] / temperature).softmax(-1)
+    chances[:, 0] = 0.0  # the null word is no answer
+    sure, said = chances.max(-1)
+    left = int(cost * len(sure)) - int((said == unknown).sum())
+    if left < 0:
+        return 0.0
+    return float(np.floor(1000 * float(sure[said != unknown].sort().values[left])) / 1000)
+
+
 def calibration(
     model: StoryModel, stories: Sequence[Story], temperature: float
 ) -> tuple[float, list[dict[str, float]]]:

@@ -19,7 +19,7 @@ from entnet.models.base import StoryModel, pretrained_root
 from entnet.models.entnet import EntNet
 from entnet.release.binding import confirmed_places, places_of
 from entnet.release.card import Card, put, require_network, write_card
-from entnet.release.world import WORLD, world_places, world_temperature
+from entnet.release.world import WORLD, world_least_probability, world_places, world_temperature
 from entnet.tasks.babi import error_percent
 from entnet.tasks.spec import JOINT, Result, task_label
 
@@ -111,6 +111,8 @@ def _card(want: Wanted, line: Result, source: Path) -> Card:
     select = kept(line)
     scores = line[select]
     tasks = {task: of[select]["test_error"] for task, of in line.get("tasks", {}).items()}
+    is_world = want.tables == (WORLD,)
+    temperature = world_temperature(source) if is_world else 1.0
     return Card(
         want.name,
         want.title,
@@ -127,7 +129,8 @@ def _card(want: Wanted, line: Result, source: Path) -> Card:
         tasks,
         line["parameters"],
         _places(want, StoryModel.from_pretrained(source)).to_json(),
-        world_temperature(source) if want.tables == (WORLD,) else 1.0,
+        temperature,
+        world_least_probability(source, temperature) if is_world else 0.0,
     )
 
 

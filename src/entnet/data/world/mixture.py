@@ -16,8 +16,9 @@ HARD_TASKS = (2, 3, 14)
 """Those whose answers follow from several sentences; there are twice as many stories of them."""
 TASK_SHARE = 0.5
 """Share of the stories that are told as bAbI tells them, of one task."""
-FILLED_SHARE = 0.1
-"""Share of the stories told with words that say nothing: sentences are longer and begin elsewhere."""
+FILLED_SHARE = 0.0
+"""Share of the stories told with words that say nothing: sentences are longer and begin elsewhere. None, as
+binding leaves such words out (`entnet.binding`)."""
 LONGEST = 120
 
 
