@@ -104,7 +104,7 @@ def test_a_picture_of_the_needles(haystack: Path, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     entnet("read", "long", haystack, "--picture", tmp_path / "new" / "needles.svg")
     shown = (tmp_path / "new" / "needles.svg").read_text()
-    assert all(f"<!-- {fact} -->" in shown for fact in FACTS)
+    assert all(fact in shown for fact in FACTS)  # as text, or in a comment beside its outlines
 
 
 def test_unknown_words_of_a_question_are_named(haystack: Path) -> None:
