@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+import torch
 
 from entnet import Tracker
 from entnet.tracker import SnapshotError, TextError
@@ -106,3 +107,29 @@ def test_a_longer_sentence_is_read_without_its_unknown_words() -> None:
     assert "unexpectedly" in read.unknown
     with pytest.raises(TextError, match="too many"):
         told.read("the " * 40)
+
+
+def test_a_snapshot_keeps_what_stands_beside_later_sentences() -> None:
+    tracker = Tracker.from_pretrained("world")
+    tracker.read("Mary went to the kitchen. John went to the garden. Mary took the milk.")
+    kept = tracker.snapshot()
+    other = Tracker.from_pretrained("world")
+    other.restore(kept)
+    for one in (tracker, other):
+        one.read("Then she went to the office.")
+    assert other.state.context == tracker.state.context
+    assert torch.equal(other.state.memory, tracker.state.memory)
+    assert other.ask("Where is the milk?").answer == "office"
+    assert other.ask("Where is John?").answer == "garden"
+
+
+def test_a_snapshot_with_a_context_of_nobody_is_refused() -> None:
+    tracker = Tracker.from_pretrained("world")
+    tracker.read("Mary went to the kitchen.")
+    mary, milk = (tracker.model.vocab.index[word] for word in ("mary", "milk"))
+    kept, wrong = (f'"context":"[[{one}]'.encode() for one in (mary, milk))
+    snapshot = tracker.snapshot()
+    assert snapshot.count(kept) == 1
+    assert len(kept) == len(wrong)
+    with pytest.raises(SnapshotError, match="context"):
+        tracker.restore(snapshot.replace(kept, wrong))
