@@ -53,6 +53,17 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 COMMAND = typer.main.get_command(app)
 
 
+def test_python_in_the_readme_prints_what_its_comments_say(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    said = []
+    for code in blocks(ROOT / "README.md", "python"):
+        exec(compile(code, "README.md", "exec"), {})
+        said += re.findall(r"^print\(.*\)  # (.+)$", code, re.MULTILINE)
+    assert said
+    assert capsys.readouterr().out.splitlines() == said
+
+
 @pytest.mark.parametrize(
     "page",
     [p for p in PAGES if blocks(p, "python") and p.name not in OWN_TESTS],
