@@ -399,6 +399,9 @@ def test_the_report_has_every_system_beside_the_paper(tmp_path: Path) -> None:
     assert "MemNN, windows, self-supervised | – | .666 | **.500** ± .020 | – | .630" in text
     assert "NSE | – | .732 | – | – | .714" in text
     assert "NE and CN: MemNN, windows, self-supervised 0.25." in page.runs
+    sized = {"parameters": 12345, "cpu_seconds": 90.0, "model": {"width": 100, "units": 64}}
+    assert cbt._cost({"passes": 0.48, **sized}) == ["0.48", "1.5", "12,345", "100", "64"]
+    assert cbt._cost({}) == ["–"] * 5
     assert cbt.figures(tmp_path)["table4"]["entnet-simple"]["CN"] == 0.60
     cbt.plot_table4(tmp_path / "chart.png", tmp_path)
     assert (tmp_path / "chart.png").stat().st_size > 5000

@@ -195,11 +195,14 @@ def _runs(results: Path, found: dict[str, dict[str, Result]]) -> str:
             str(line["seed"]),
             _share(accuracy_of(line, "valid")),
             _share(accuracy_of(line)),
+            *_cost(line),
         ]
         for line in sorted(lines, key=lambda line: (line["variant"], line["task"], line["seed"]))
     ]
     parts.append("## Every run\n")
-    parts.append(markdown_table(["system", "kind", "seed", "validation", "test"], rows, left=2))
+    head = ["system", "kind", "seed", "validation", "test"]
+    head += ["passes", "core-minutes", "parameters", "width", "units"]
+    parts.append(markdown_table(head, rows, left=2))
     if trials := render_trials(results / "trials"):
         parts += [
             "## Trials\n",
@@ -207,6 +210,18 @@ def _runs(results: Path, found: dict[str, dict[str, Result]]) -> str:
             trials,
         ]
     return "\n".join(parts)
+
+
+def _cost(line: Result) -> list[str]:
+    """How often a run read its questions, what that took, and how large its network is."""
+    passes, seconds, parameters = (line.get(k) for k in ("passes", "cpu_seconds", "parameters"))
+    sizes = (line.get("model", {}).get(name) for name in ("width", "units"))
+    return [
+        "–" if passes is None else f"{passes:.2g}",
+        "–" if seconds is None else f"{seconds / 60:.1f}",
+        "–" if parameters is None else f"{parameters:,}",
+        *("–" if size is None else str(size) for size in sizes),
+    ]
 
 
 def render_trials(results: Path) -> str:
