@@ -7,6 +7,7 @@
 
 #include "kernel.h"
 #include "pool.h"
+#include "running.h"
 
 #define ENTNET_EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -274,6 +275,17 @@ const char* check_windows(const EntnetWindowsNetwork& net, const EntnetWindows& 
 // Functions that can fail return null, or what is wrong.
 
 ENTNET_EXPORT const char* entnet_kernel_name() { return kernel()->name; }
+
+// The sizes of all structures that are handed over, for callers to hold against their own; 0 ends them.
+ENTNET_EXPORT const int64_t* entnet_struct_sizes() {
+  static const int64_t sizes[] = {
+      sizeof(EntnetModel), sizeof(EntnetBatch), sizeof(EntnetUpdate), sizeof(EntnetResult), sizeof(EntnetScan),
+      sizeof(EntnetScanGradients), sizeof(EntnetSplit), sizeof(EntnetLstm), sizeof(EntnetLstmGradients),
+      sizeof(EntnetGru), sizeof(EntnetGruGradients), sizeof(EntnetMachine), sizeof(EntnetMachineGradients),
+      sizeof(EntnetHops), sizeof(EntnetHopsGradients), sizeof(EntnetReduce), sizeof(EntnetReduceGradients),
+      sizeof(EntnetWindowsNetwork), sizeof(EntnetWindows), sizeof(EntnetWindowsTraining), 0};
+  return sizes;
+}
 
 ENTNET_EXPORT const char* entnet_choose_kernel(const char* name) {
   const Kernel* found = kernel_by_name(name);

@@ -101,3 +101,21 @@ def test_without_a_compiler_the_package_still_builds(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert not list(tmp_path.rglob("*.so"))
+
+
+GROWN = """
+import ctypes
+from entnet.ops import library, kernel_name
+grown = [*library.HopsStruct._fields_, ("more", ctypes.c_int64)]
+class HopsStruct(ctypes.Structure):
+    _fields_ = grown
+places = [HopsStruct if known is library.HopsStruct else known for known in library.STRUCTURES]
+library.STRUCTURES = tuple(places)
+kernel_name()
+"""
+
+
+def test_a_kernel_whose_structures_have_other_sizes_is_refused() -> None:
+    done = python(GROWN, ENTNET_KERNEL="")
+    assert "EntNetError:" in done.stderr
+    assert "(HopsStruct has another size there)" in done.stderr

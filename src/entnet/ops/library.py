@@ -48,7 +48,8 @@ def library() -> ctypes.CDLL | None:
         return None
     try:
         _declare(loaded)
-    except AttributeError as error:
+        _compare_structures(loaded)
+    except (AttributeError, ValueError) as error:
         raise EntNetError(
             f"{_PATH} was built from other sources than these ({error}); "
             "`python setup.py build_ext --inplace` builds it again, and so does installing"
@@ -283,6 +284,26 @@ WindowsTrainingStruct = _structure(
     integer: errors
     """,
 )
+
+STRUCTURES = (
+    *(ModelStruct, BatchStruct, UpdateStruct, ResultStruct, ScanStruct, ScanGradientsStruct),
+    *(SplitStruct, LstmStruct, LstmGradientsStruct, GruStruct, GruGradientsStruct),
+    *(MachineStruct, MachineGradientsStruct, HopsStruct, HopsGradientsStruct),
+    *(ReduceStruct, ReduceGradientsStruct),
+    *(WindowsNetworkStruct, WindowsStruct, WindowsTrainingStruct),
+)
+"""All of them, in the order of ``entnet_struct_sizes``."""
+
+
+def _compare_structures(loaded: ctypes.CDLL) -> None:
+    """Refuse a library whose structures are of other sizes: it would read past their ends."""
+    loaded.entnet_struct_sizes.restype = ctypes.POINTER(ctypes.c_int64)
+    sizes = loaded.entnet_struct_sizes()
+    for place, structure in enumerate(STRUCTURES):
+        if sizes[place] != ctypes.sizeof(structure):
+            raise ValueError(f"{structure.__name__} has another size there")
+    if sizes[len(STRUCTURES)] != 0:
+        raise ValueError("it has structures that are not known here")
 
 
 def _declare(loaded: ctypes.CDLL) -> None:
