@@ -41,6 +41,8 @@ struct EntnetBatch {
   const int64_t* story_keys;      // (S, m), where keys come with the stories
   const float* keep;              // (S, d), where dropout is on: 0 or 1 / (1 - dropout)
   const unsigned char* quiet;     // (N) sentences that should open no gate; may be null
+  const float* noise;             // (N, m, d), added to slots as they are written; may be null
+  const float* ends;              // (S, m, d) the memory that each story should end with; may be null
 };
 
 struct EntnetUpdate {
@@ -53,6 +55,7 @@ struct EntnetUpdate {
   int64_t zero_null_output;
   int64_t count;      // updates made so far, this one included
   double gate_penalty;  // on every gate that is open for a quiet sentence
+  double end_penalty;   // on the squared distance from `ends`, halved
 };
 
 // Where a step's time went, in seconds summed over threads.

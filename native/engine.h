@@ -11,10 +11,10 @@ static ThreadSpace thread_space(const StoryCall& call, int64_t thread, bool fres
   ThreadSpace out;
   Cutter measure;
   const int64_t N = call.batch->sentences, Q = call.batch->questions, T = call.plan->longest;
-  cut_thread(measure, *call.model, call.net, N, Q, T, call.training, out);
+  cut_thread(measure, *call.model, call.net, N, Q, T, call.training, call.batch->noise != nullptr, out);
   Buffer* buffer = &call.space->scratch[thread];
   Cutter cut{fresh ? reserve(buffer, measure.at) : buffer->data};
-  cut_thread(cut, *call.model, call.net, N, Q, T, call.training, out);
+  cut_thread(cut, *call.model, call.net, N, Q, T, call.training, call.batch->noise != nullptr, out);
   if (!call.training) return out;
   // Laid out once and for all: `stamp` must survive from step to step.
   Cutter kept{call.space->embeddings[thread].data};
@@ -160,6 +160,7 @@ static void train(const EntnetModel* model, const EntnetBatch* batch, const Entn
   call.training = true;
   call.loss_scale = change->mean_loss ? 1.0f / (float)batch->questions : 1.0f;
   call.penalty = (float)change->gate_penalty * call.loss_scale;
+  call.end_penalty = (float)change->end_penalty * call.loss_scale;
   call.predictions = nullptr;
   keep_embeddings(space, call.net, plan->threads);
   ++space->now;
@@ -180,7 +181,7 @@ static void evaluate(const EntnetModel* model, const EntnetBatch* batch, const P
   call.net = pack_network(*model, has_own_keys(*model, *batch), space);
   call.training = false;
   call.net.memory.learning = false;
-  call.loss_scale = 1.0f, call.penalty = 0.0f;
+  call.loss_scale = 1.0f, call.penalty = call.end_penalty = 0.0f;
   call.predictions = predictions;
   run_parallel(plan->threads, story_thread, &call);
   total(call, result);

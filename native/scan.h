@@ -44,6 +44,7 @@ struct StoryInput {
   const int64_t* live = nullptr;  // (T) slots that exist by then, the first ones; null for all, always
   const unsigned char* quiet = nullptr;  // (T), or null: sentences for which open gates cost `penalty`
   float penalty = 0.0f;
+  const float* noise = nullptr;  // (T, m, D), or null: added to slots as they are written, before (5)
 };
 
 // What backward needs to know of forward.
@@ -163,10 +164,24 @@ struct Write {
   }
 };
 
+// What is added to written slots, and the sums of squares with it. A constant: backward needs to know nothing of it.
+ENTNET_INLINE void add_noise(const MemoryWeights& p, const float* noise, const float* g, float* u, float* squares) {
+  for (int64_t j = 0; j < p.m; ++j) {
+    if (g[j] == 0.0f) continue;
+    vec square = zero();
+    for (int64_t i = j * p.D; i < (j + 1) * p.D; i += LANES) {
+      const vec ui = load(u + i) + load(noise + i);
+      square += ui * ui;
+      store(u + i, ui);
+    }
+    squares[j] = hsum(square);
+  }
+}
+
 // Read one sentence: from memory h to `next`, leaving x, g and the inverse norms for backward.
 static void step_forward(const MemoryWeights& p, const float* h, const float* candidate, const float* s,
                          const float* w, const float* key_input, bool closed, float* next, float* x,
-                         float* raw, float* g, float* inverse) {
+                         float* raw, float* g, float* inverse, const float* noise = nullptr) {
   open_gates(p, h, w, s, closed, raw);
   if (p.gate.shuts && !shut_gates(p, raw, g)) {
     fill_zero(g, p.M);
@@ -176,6 +191,7 @@ static void step_forward(const MemoryWeights& p, const float* h, const float* ca
   gemm<ROWS>(p.m, p.D, p.Ut ? p.d : 0, h, p.D, p.Ut, p.D, x, p.D, Start{key_input, p.D, candidate});
   fill_zero(inverse + p.M - ALIGN, ALIGN);
   by_slots(p.m, Write{p.D, h, x, g, p.slope, next, inverse});
+  if (noise) add_noise(p, noise, g, next, inverse);
   if (!p.normalise) {
     for (int64_t j = 0; j < p.M; j += LANES) store(inverse + j, splat(1.0f));
     return;
@@ -208,7 +224,7 @@ static void story_forward(const MemoryWeights& p, const StoryInput& in, const St
     if (!live.m) continue;
     step_forward(live, h, in.candidate + t * p.D, in.gate + t * p.D, in.keys, in.key_input,
                  in.closed && in.closed[t], next, trace.x + t * size, trace.p + t * p.M, trace.g + t * p.M,
-                 trace.inverse + t * p.M);
+                 trace.inverse + t * p.M, in.noise ? in.noise + t * size : nullptr);
   }
 }
 

@@ -25,7 +25,7 @@ struct StoryCall {
   Workspace* space;
   Network net;
   bool training;
-  float loss_scale, penalty;
+  float loss_scale, penalty, end_penalty;
   int64_t* predictions;
   Score scores[MOST_THREADS];
   EntnetTimes times[MOST_THREADS];
@@ -123,9 +123,13 @@ static StoryInput scan_input(const StoryCall& call, const Network& net, const Th
     keys_of_words(net, place.key_words, place.keep, at.keys);
     key_input_of(net, call.model->matrix_V, at.keys, at.key_input);
   }
+  if (at.noise) {
+    const int64_t size = net.m * net.d;
+    pad_rows(at.noise, call.batch->noise + place.start * size, place.T * net.m, net.d, net.D);
+  }
   const int64_t row = place.row * net.D;
   return {place.T, at.candidate + row, at.gate + row, at.keys, at.key_input, at.closed + place.row,
-          at.live, at.quiet + place.row, call.penalty};
+          at.live, at.quiet + place.row, call.penalty, at.noise};
 }
 
 // A story's questions among all of the thread's.
@@ -179,6 +183,12 @@ static void keys_to_words(const Network& net, const int64_t* words, const float*
   }
 }
 
+// The gradient of half the squared distance between where a story ended and where it should have.
+static void towards(const float* end, const Network& net, const float* memory, float weight, float* dh) {
+  for (int64_t j = 0; j < net.m; ++j)
+    for (int64_t i = 0; i < net.d; ++i) dh[j * net.D + i] += weight * (memory[j * net.D + i] - end[j * net.d + i]);
+}
+
 // Back through (2) to (5), and to the keys.
 static void scan_gradients(const StoryCall& call, const Network& net, const ThreadSpace& at, const Reading& r,
                            const StoryInput& in, const StoryPlace& place) {
@@ -187,6 +197,7 @@ static void scan_gradients(const StoryCall& call, const Network& net, const Thre
   if (net.keys_per_story) fill_zero(sums.keys, net.m * net.D), fill_zero(sums.key_input, net.m * net.D);
   const int64_t row = place.row * net.D;
   int64_t left = r.Q;
+  const float* end = batch.ends ? batch.ends + place.story * net.m * net.d : nullptr;
   ScanScratch scratch = at.scratch;
   if (net.m) scratch.block = scratch.block * call.net.m / net.m;  // the same room for fewer slots
   story_backward(net.memory, in, at.trace,
@@ -196,6 +207,8 @@ static void scan_gradients(const StoryCall& call, const Network& net, const Thre
                    const int64_t last = left, *questions = call.plan->questions + place.asked;
                    while (left > 0 && batch.question_step[questions[left - 1]] == place.start + t) --left;
                    if (left < last) read_gradient(net.read, r, left, last, dh);
+                   if (end && t == place.T - 1)
+                     towards(end, net, at.trace.states + place.T * net.m * net.D, call.end_penalty, dh);
                  });
   if (!net.keys_per_story) return;
   keys_backward(*call.model, net, at.keys, sums.key_input, sums.keys, sums);

@@ -212,7 +212,7 @@ struct Network {
 
 struct Batch {
   Integers offsets, words, question_words, steps, answers, keys;
-  Floats keep;
+  Floats keep, noise;
   std::vector<unsigned char> quiet;
   EntnetBatch view{};
 
@@ -232,8 +232,10 @@ struct Batch {
       for (int64_t i = 0; i < S * model.slots; ++i) keys.push_back(draw(V));
     if (dropout)
       for (int64_t i = 0; i < S * model.width; ++i) keep.push_back(draw(2) ? 2.0f : 0.0f);
+    if (dropout) noise = normal(N * model.slots * model.width);
     view = {N, S, Q, threads, L, L, words.data(), offsets.data(), question_words.data(), steps.data(),
-            answers.data(), keys.empty() ? nullptr : keys.data(), keep.empty() ? nullptr : keep.data(), dropout ? quiet.data() : nullptr};
+            answers.data(), keys.empty() ? nullptr : keys.data(), keep.empty() ? nullptr : keep.data(),
+            dropout ? quiet.data() : nullptr, noise.empty() ? nullptr : noise.data()};
   }
 };
 

@@ -24,6 +24,7 @@ struct ThreadSpace {
   const int64_t** answers;                 // (Q)
   int64_t** predictions;                   // (Q)
   float *keys, *key_input, *keep;          // of the story in hand: (m, D), (m, D), (D)
+  float* noise;                            // of the same: (T, m, D), or null
   int64_t *named, *live, *asked_live;      // of the same, where slots are named: (m), (T), (Q)
   StoryTrace trace;
   ScanScratch scratch;
@@ -69,7 +70,7 @@ static void cut_reading(Cutter& cut, const Network& net, int64_t Q, Reading& out
 
 // N sentences and Q questions in all, T sentences in the longest story.
 static void cut_thread(Cutter& cut, const EntnetModel& model, const Network& net, int64_t N, int64_t Q,
-                       int64_t T, bool training, ThreadSpace& out) {
+                       int64_t T, bool training, bool noisy, ThreadSpace& out) {
   const int64_t size = net.m * net.D;
   out.sentences = cut.floats(N * net.D);
   out.gate = net.gate_mask ? cut.floats(N * net.D) : out.sentences;
@@ -83,6 +84,7 @@ static void cut_thread(Cutter& cut, const EntnetModel& model, const Network& net
   out.keys = net.keys_per_story ? cut.floats(size) : net.keys;
   out.key_input = net.keys_per_story ? cut.floats(size) : net.key_input;
   out.keep = cut.floats(net.D);
+  out.noise = noisy ? cut.floats(T * size) : nullptr;
   out.named = out.live = out.asked_live = nullptr;
   if (model.entity) {
     out.named = static_cast<int64_t*>(cut.bytes((size_t)net.m * sizeof(int64_t)));

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from entnet.cli.generate import TABLE_ENDS, TABLE_STARTS, generate_app
+from entnet.cli.common import TABLE_ENDS, TABLE_STARTS
+from entnet.cli.generate import generate_app
 from entnet.data.babi import file_name, format_babi, read_babi
 from entnet.data.babi_tasks import SPLITS, TASKS, Knobs, generate
 from entnet.data.identity import count_shared

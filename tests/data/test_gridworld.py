@@ -188,3 +188,26 @@ def test_fifty_thousand_stories_a_second() -> None:
         grid_batch(world, rng, 10_000, 20)
         best = max(best, 10_000 / (time.process_time() - start))
     assert best >= 50_000
+
+
+def test_beside_every_story_is_the_shortest_that_ends_alike() -> None:
+    world = GridWorld(agents=3)
+    batch = grid_batch(world, np.random.default_rng(1), 40, 15, Asking(same_ends=True))
+    told = world.simulate(np.random.default_rng(1), 40, 15)
+    assert batch.same_ends is not None
+    short = batch.same_ends
+    assert short.story_offsets.tolist() == list(range(0, 40 * 6 + 1, 6))
+    vocab = world.vocab.words
+    for story in range(40):
+        rows = short.words[6 * story : 6 * story + 6]
+        for agent in range(3):
+            place, facing = rows[2 * agent].tolist(), rows[2 * agent + 1].tolist()
+            field = vocab[place[3]].split(",")
+            assert (int(field[0]) - 1) * world.height + int(field[1]) - 1 == told.fields[
+                story, -1, agent
+            ]
+            direction = DIRECTIONS[told.facing[story, -1, agent]].lower()
+            assert [vocab[facing[0]], vocab[facing[1]]] == [
+                f"agent{agent + 1}",
+                f"faces-{direction}",
+            ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -68,18 +69,23 @@ def assert_same_update(plain: TorchEngine, native: NativeEngine) -> None:
         torch.testing.assert_close(moved[real], parameter.detach()[real], rtol=1e-4, atol=1e-5)
 
 
-def assert_same_steps(options: dict[str, object], config: TrainConfig, seed: int) -> None:
+def assert_same_steps(
+    options: dict[str, object], config: TrainConfig, seed: int, same_ends: bool = False
+) -> None:
     model = random_network(options, seed)
     plain, native = TorchEngine(model, config), NativeEngine(twin(model), config)
     for number in range(3):
         batch = random_batch(model.config, seed=10 * seed + number)
+        if same_ends:
+            others = random_batch(model.config, seed=10 * seed + number + 5)
+            batch = replace(batch, same_ends=others)
         answers, loss = plain.predict(batch)
         got_answers, got_loss = native.predict(batch)
         assert torch.equal(got_answers, answers)
         assert got_loss == pytest.approx(loss, rel=1e-4)
         results = []
         for engine in (plain, native):
-            torch.manual_seed(number)  # dropout
+            torch.manual_seed(number)  # dropout, noise
             results.append(engine.step(batch, 0.01))
         assert results[1].loss == pytest.approx(results[0].loss, rel=1e-4)
         assert results[1][1:] == results[0][1:]
@@ -122,9 +128,33 @@ def test_a_penalty_shuts_gates() -> None:
     assert model.step(model.initial_state(), sentence)[1].sum() < before / 2
 
 
+@pytest.mark.parametrize("name", ["paper", "memory-noise", "gates-stretched", "two-encoders"])
+def test_a_penalty_on_ends_that_differ_is_that_of_pytorch(name: str) -> None:
+    for seed, loss in enumerate(("sum", "mean")):
+        config = TrainConfig(end_penalty=0.7, loss=loss, max_grad_norm=0)
+        assert_same_steps(OPTIONS[name], config, seed, same_ends=True)
+
+
+def test_a_penalty_draws_ends_together() -> None:
+    config = TrainConfig(end_penalty=5.0)
+    model = random_network({})
+    engine, batch = NativeEngine(model, config), random_batch(model.config, seed=1, stories=8)
+    others = random_batch(model.config, seed=2, stories=8)
+    batch = replace(batch, same_ends=others)
+
+    def apart() -> float:
+        with torch.no_grad():
+            return float((model.ends(batch) - model.ends(others)).square().sum())
+
+    before = apart()
+    for _ in range(40):
+        engine.step(batch, 0.01)
+    assert apart() < before / 2
+
+
 def test_every_kernel_computes_the_same(kernel: str) -> None:
     names = ("paper", "tied-keys-dropout", "simple", "odd-size", "narrow")
-    for seed, name in enumerate((*names, "named-slots", "gates-stretched")):
+    for seed, name in enumerate((*names, "named-slots", "gates-stretched", "memory-noise")):
         assert_same_steps(OPTIONS[name], TRAINING[seed % 2], seed)
 
 

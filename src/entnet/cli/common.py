@@ -26,7 +26,9 @@ from rich.progress import (
 
 from entnet.config import Config, ConfigError, TrainConfig
 from entnet.config.older import OLDER_TYPES
+from entnet.errors import EntNetError
 from entnet.experiments.preset import merged
+from entnet.files import write_atomically
 from entnet.models.registry import require_model_file
 from entnet.training.loop import Callback, EpochMetrics
 
@@ -52,6 +54,18 @@ ModelFileOption = Annotated[
         help="A Python file that defines models of your own. It is run, so read it first.",
     ),
 ]
+
+
+TABLE_STARTS, TABLE_ENDS = "<!-- table starts -->\n", "<!-- table ends -->\n"
+
+
+def replace_table(page: Path, table: str) -> None:
+    """Write a table into a Markdown page, between the marks where the old one stands."""
+    before, starts, rest = page.read_text(encoding="utf-8").partition(TABLE_STARTS)
+    _, ends, after = rest.partition(TABLE_ENDS)
+    if not ends:
+        raise EntNetError(f"{page} has no table between {TABLE_STARTS.strip()} and its end")
+    write_atomically(page, (before + starts + table + ends + after).encode())
 
 
 def print_json(value: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from entnet.cli import generate_grid, generate_long
-from entnet.cli.common import console, warn
+from entnet.cli.common import console, replace_table, warn
 from entnet.cli.data import DirectoryOption
 from entnet.data.babi import TASK_NAMES, TASKS_WITH_TIGHT_TABS, format_babi, write_babi
 from entnet.data.babi_tasks import SPLITS, TASKS, Knobs, generate
@@ -18,15 +18,12 @@ from entnet.data.story import Story
 from entnet.data.world import pools
 from entnet.data.world.mixture import mixture, sized_stories
 from entnet.errors import EntNetError
-from entnet.files import write_atomically
 
 generate_app = typer.Typer(
     help="Make stories: bAbI's 20 tasks, the grid, facts hidden in books.", no_args_is_help=True
 )
 generate_grid.register(generate_app)
 generate_long.register(generate_app)
-
-TABLE_STARTS, TABLE_ENDS = "<!-- table starts -->\n", "<!-- table ends -->\n"
 
 TaskOption = Annotated[
     str, typer.Option("--task", help="A task's number, several (1,2,3), or 'all'.")
@@ -166,11 +163,7 @@ def compare_babi(
     if out is None:
         typer.echo(made, nl=False)
         return
-    before, starts, rest = out.read_text(encoding="utf-8").partition(TABLE_STARTS)
-    _, ends, after = rest.partition(TABLE_ENDS)
-    if not ends:
-        raise EntNetError(f"{out} has no table between {TABLE_STARTS.strip()} and its end")
-    write_atomically(out, (before + starts + made + ends + after).encode())
+    replace_table(out, made)
 
 
 def _tasks(text: str) -> list[int]:

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.table import Table
 
-from entnet.cli.common import JsonOption, ModelFileOption, console, print_json, warn
+from entnet.cli.common import (
+    JsonOption,
+    ModelFileOption,
+    console,
+    print_json,
+    replace_table,
+    warn,
+)
+from entnet.data.babi_tasks.varied import VARIATIONS
 from entnet.errors import EntNetError
 from entnet.models.registry import kinds
 from entnet.release.babi import release, wanted, write_binding
@@ -19,6 +29,9 @@ from entnet.release.long import NAME as LONG
 from entnet.release.long import release_long
 from entnet.release.propara import NAME as PROPARA
 from entnet.release.propara import release_propara
+from entnet.release.varied import worst, write_varied
+from entnet.report.markdown import markdown_table
+from entnet.tasks.spec import JOINT
 
 PROVENANCE_FROM = 110
 """Columns of a terminal that is wide enough for where networks come from."""
@@ -35,6 +48,8 @@ def models(
     context: typer.Context, model_file: ModelFileOption = None, as_json: JsonOption = False
 ) -> None:
     """List the networks that come with the package, with their errors on the official test files.
+
+    *Told otherwise*: the largest error on stories of the generator that are longer, shorter or reordered.
 
     The kinds of network that can be trained follow, those of plug-ins and of --model-file among them.
 
@@ -64,6 +79,7 @@ def _table(found: list[tuple[str, Card | None, int]], provenance: bool) -> Table
     table.add_column("name", no_wrap=True)  # is typed elsewhere, so never cut
     table.add_column("tasks")
     table.add_column("test error", justify="right")
+    table.add_column("told otherwise", justify="right")
     table.add_column("size", justify="right", no_wrap=True)
     if provenance:
         table.add_column("validation", justify="right")
@@ -71,9 +87,11 @@ def _table(found: list[tuple[str, Card | None, int]], provenance: bool) -> Table
     for name, card, size in found:
         kilobytes = f"{size / 1000:.0f} kB"
         if card is None:
-            table.add_row(name, "", "", kilobytes)
+            table.add_row(name, "", "", "", kilobytes)
             continue
-        row = [name, card.title, _percent(card, card.test_error), kilobytes]
+        most = worst(card)
+        otherwise = "" if most is None else f"{most:.1f}%"
+        row = [name, card.title, _percent(card, card.test_error), otherwise, kilobytes]
         if provenance:
             trained = f"{card.table} {card.variant} seed {card.seed}"
             if card.train_data == "generated":
@@ -82,6 +100,21 @@ def _table(found: list[tuple[str, Card | None, int]], provenance: bool) -> Table
             row += [_percent(card, card.validation_error), trained]
         table.add_row(*row)
     return table
+
+
+def varied_table(cards: Iterable[Card]) -> str:
+    """Errors on the official test file and on stories told otherwise, task by task, as a Markdown table."""
+    rows = [
+        [
+            card.name,
+            task,
+            f"{card.task_test_errors.get(task, card.test_error):.1f}",
+            *(f"{errors[how]:.1f}" for how in VARIATIONS),
+        ]
+        for card in cards
+        for task, errors in card.varied.items()
+    ]
+    return markdown_table(["network", "task", "official", *VARIATIONS], rows)
 
 
 def _say_kinds() -> None:
@@ -114,6 +147,38 @@ def bind_models(
         kinds = write_binding(name, card).kinds
         members = "; ".join(f"{kind.name}: {', '.join(kind.members)}" for kind in kinds)
         console.print(f"{name}  {members}", soft_wrap=True, markup=False)
+
+
+@models_app.command("vary")
+def vary_models(
+    names: Annotated[list[str] | None, typer.Argument(help="Only these; else all of them.")] = None,
+    measure: Annotated[
+        bool, typer.Option(help="Measure anew; else only the table is written, from the cards.")
+    ] = True,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Page whose table is replaced; else printed."),
+    ] = None,
+) -> None:
+    """Measure shipped networks on their tasks' stories told otherwise, and write it into their cards.
+
+    [bold]Example:[/] entnet models vary babi-qa15
+
+    Longer, shorter and reordered stories are made by the generator; their answers are the solvers'.
+    """
+    cards = []
+    for name, card, _ in shipped():
+        if card is None or not isinstance(card.task, int) or card.table == "world":
+            continue  # of other tasks, or of a mixture of its own
+        if measure and (not names or name in names):
+            card = replace(card, varied=write_varied(name, card))
+        if card.varied and (out is not None or not names or name in names):
+            cards.append(card)
+    cards.sort(key=lambda card: (card.task == JOINT, int(card.task)))
+    if out is None:
+        typer.echo(varied_table(cards), nl=False)
+    else:
+        replace_table(out, varied_table(cards))
 
 
 @models_app.command("push")

@@ -130,6 +130,9 @@ class EntNetConfig(ModelConfig):
     """The same for free keys."""
     dropout: float = 0.0
     """Share of embedding dimensions dropped in training, one mask per story (0.5 on CBT)."""
+    memory_noise: float = 0.0
+    """Standard deviation of noise that training adds to every unit of a slot that is written, before (5)
+    (not in the paper): errors of that size are then corrected instead of adding up."""
 
     @property
     def longest_sentence(self) -> int:
@@ -143,7 +146,7 @@ class EntNetConfig(ModelConfig):
     def check(self) -> None:
         super().check()
         self.at_least(1, "width", "slots", "hops")
-        self.at_least(0, "weight_scale", "embedding_scale", "key_scale")
+        self.at_least(0, "weight_scale", "embedding_scale", "key_scale", "memory_noise")
         self.require(
             0 < self.gate_learns <= self.gate_threshold < 1,
             f"gate_learns is {self.gate_learns} and gate_threshold {self.gate_threshold}, but must be "
@@ -154,6 +157,10 @@ class EntNetConfig(ModelConfig):
             f"gate {self.gate!r} is for keys that are there from the start, not for named ones",
         )
         self.require(0 <= self.dropout < 1, f"dropout is {self.dropout}, but must be in [0, 1)")
+        self.require(
+            self.memory_noise == 0 or self.keys != "named",
+            "memory_noise is for keys that are there from the start, not for named ones",
+        )
         if self.keys == "tied":
             self.require(
                 len(self.key_words) == self.slots,

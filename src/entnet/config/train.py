@@ -93,6 +93,10 @@ class TrainConfig(Config):
     """Cost of every gate that is pressed open for a sentence of no meaning, where the data say which those
     are (text around the facts; not in the paper)."""
 
+    end_penalty: float = 0.0
+    """Cost of half the squared distance between the memory after a story and after another that ends in the
+    same state of the world, where the data have such pairs (the grid world; not in the paper)."""
+
     weight_average: float = 0.0
     """Weight of the past in a running average of the weights, taken every ten updates (not in the paper);
     at the end it is kept if it does better on validation. 0 for none."""
@@ -150,7 +154,7 @@ class TrainConfig(Config):
             0 <= self.weight_average < 1,
             f"weight_average is {self.weight_average}, but must be in [0, 1)",
         )
-        self.at_least(0, "gate_penalty")
+        self.at_least(0, "gate_penalty", "end_penalty")
         self.require(0 < self.decay <= 1, f"decay is {self.decay}, but must be in (0, 1]")
         self.require(
             0 <= self.slot_supervision <= 1,

@@ -164,17 +164,21 @@ class GridWorld(Config):
         fields = rng.integers(self.grid_fields, size=(agents, stories), dtype=np.int32)
         facing = rng.integers(len(DIRECTIONS), size=(agents, stories), dtype=np.int32)
         state = facing * np.int32(self.grid_fields) + fields
-        for t in range(min(length, self.opening)):
-            agent, direction_said = divmod(t, 2)
-            words[t, :, 0] = self._agent_words[agent]
-            if direction_said:
-                words[t, :, 1] = self._action_words[facing[agent]]
-            else:
-                words[t, :, 1] = self.vocab.index["is"]
-                words[t, :, 2] = self.vocab.index["at"]
-                words[t, :, 3] = self.field_words[fields[agent]]
-            states[t, : agent + 1] = state[: agent + 1]
+        opening = self.opening_words(fields, facing)[: min(length, self.opening)]
+        words[: len(opening)] = opening
+        for t in range(len(opening)):
+            states[t, : t // 2 + 1] = state[: t // 2 + 1]
         return state
+
+    def opening_words(self, fields: _Small, facing: _Small) -> Ints:
+        """The sentences that put agents on these fields, facing there, (A, S): (2 A, S, L)"""
+        words = np.zeros((self.opening, fields.shape[1], SENTENCE_LENGTH), dtype=np.int64)
+        for agent, (placed, faced) in enumerate(zip(words[::2], words[1::2], strict=True)):
+            placed[:, 0] = faced[:, 0] = self._agent_words[agent]
+            placed[:, 1], placed[:, 2] = self.vocab.index["is"], self.vocab.index["at"]
+            placed[:, 3] = self.field_words[fields[agent]]
+            faced[:, 1] = self._action_words[facing[agent]]
+        return words
 
     def _act(self, rng: np.random.Generator, state: _Small) -> tuple[_Small, _Small]:
         """A legal action for each agent in ``state``, and the state that it leads to."""
@@ -249,6 +253,8 @@ class Asking:
     """Ask after every sentence from this one on, counted from 1; if not given, at the end only."""
     agents: Asked = "all"
     """At each of those places ask for every agent, or for one drawn at random."""
+    same_ends: bool = False
+    """Beside every story give its shortest: an opening that puts everybody where the story leaves them."""
 
 
 def ask(
@@ -276,6 +282,20 @@ def ask(
         question_words=torch.from_numpy(world.question_words(agents.reshape(-1))),
         question_step=torch.from_numpy(np.repeat(rows.reshape(-1), shape[2])),
         answers=torch.from_numpy(world.field_words[fields.reshape(-1)]),
+        same_ends=_same_ends(world, stories) if asking.same_ends else None,
+    )
+
+
+def _same_ends(world: GridWorld, stories: GridStories) -> RaggedBatch:
+    """The shortest stories that end as these do."""
+    words = world.opening_words(stories.fields[:, -1].T, stories.facing[:, -1].T).transpose(1, 0, 2)
+    nothing = torch.zeros(0, dtype=torch.int64)
+    return RaggedBatch(
+        words=torch.from_numpy(words.reshape(-1, SENTENCE_LENGTH)),
+        story_offsets=torch.arange(len(words) + 1) * world.opening,
+        question_words=torch.zeros((0, SENTENCE_LENGTH), dtype=torch.int64),
+        question_step=nothing,
+        answers=nothing,
     )
 
 

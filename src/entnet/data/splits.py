@@ -8,6 +8,7 @@ from pathlib import Path
 
 from entnet.data.babi import read_babi, split_validation
 from entnet.data.babi_tasks import generate
+from entnet.data.babi_tasks.varied import TIMELESS, VARIATIONS, vary
 from entnet.data.sources import find_babi, require_babi
 from entnet.data.story import Story
 from entnet.errors import EntNetError
@@ -22,6 +23,9 @@ GENERATED_SEED = 1
 
 GENERATED_SET = "generated"
 """Training and validation on generated stories, test on the official 10k file."""
+
+VARIED_SET = "varied"
+"""The official 10k stories, those before the test told otherwise, too (`babi_tasks.varied`)."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +42,7 @@ class TaskStories:
 def require_task(data_set: str, task: int, data_root: Path | str | None = None) -> None:
     """An error if a file of a task's that cannot be replaced is not here."""
     generated = data_set == GENERATED_SET
-    official = "en-10k" if generated else data_set
+    official = "en-10k" if data_set in (GENERATED_SET, VARIED_SET) else data_set
     require_babi(official, task, "test", data_root)
     if not generated and (official, task) != ("en-10k", 3):
         require_babi(official, task, "train", data_root)
@@ -60,6 +64,14 @@ def task_stories(
             read_babi(require_babi("en-10k", task, "test", data_root)),
             GENERATED_SET,
         )
+    if data_set == VARIED_SET:
+        plain = task_stories("en-10k", task, validation, data_root)
+        return TaskStories(
+            [*plain.train, *told_otherwise(task, plain.train, "train")],
+            [*plain.valid, *told_otherwise(task, plain.valid, "valid")],
+            plain.test,
+            plain.train_data,
+        )
     test = read_babi(require_babi(data_set, task, "test", data_root))
     official = find_babi(data_set, task, "train", data_root)
     if official is not None:
@@ -68,6 +80,14 @@ def task_stories(
     return TaskStories(
         generate(task, GENERATED_QUESTIONS, GENERATED_SEED), _partial(data_root), test, "generated"
     )
+
+
+def told_otherwise(task: int, stories: Sequence[Story], name: str) -> list[Story]:
+    """Stories of facts, with each question once more at another length and in another order; of other tasks
+    none, which networks solve at any length as it is."""
+    if task not in TIMELESS:
+        return []
+    return [story for how in VARIATIONS for story in vary(task, stories, how, name)]
 
 
 def _partial(data_root: Path | str | None) -> list[Story]:

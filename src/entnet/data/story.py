@@ -87,6 +87,9 @@ class RaggedBatch:
     """(Q, F) rows of ``words`` that each answer follows from, as far as they are read, −1 filling up; none
     where the data do not say. No network of the package looks at them."""
 
+    same_ends: RaggedBatch | None = None
+    """For each story another that ends in the same state of the world, without questions."""
+
     @property
     def questions(self) -> int:
         return int(self.answers.shape[0])
@@ -111,6 +114,7 @@ class RaggedBatch:
             keys,
             None if self.quiet is None else self.quiet.to(device),
             None if self.supports is None else self.supports.to(device),
+            None if self.same_ends is None else self.same_ends.to(device),
         )
 
 

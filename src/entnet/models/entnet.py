@@ -65,6 +65,8 @@ class EntNet(StoryModel):
         """Set by ``prepare_training``: the share of training questions answered by named slots alone."""
         self.gate_penalty = 0.0
         """Set by ``prepare_training``: the price of gates that open for sentences of no meaning."""
+        self.end_penalty = 0.0
+        """Set by ``prepare_training``: the price of memories that differ after stories which end alike."""
         self.after_update()
 
     @property
@@ -81,6 +83,8 @@ class EntNet(StoryModel):
         """Cross-entropy; by option, a share of questions is answered from the slots they name alone."""
         if self.gate_penalty > 0 and batch.quiet is not None:
             return self._penalised(batch, batch.quiet)
+        if self.end_penalty > 0 and batch.same_ends is not None:
+            return self._drawn_together(batch, batch.same_ends)
         if self.slot_supervision == 0:
             return super().loss(batch)
         drawn = torch.rand(batch.questions, 1, device=batch.words.device) < self.slot_supervision
@@ -101,8 +105,27 @@ class EntNet(StoryModel):
         # What is reported is the loss of the answers: the price adds nothing but its gradient.
         return losses + self.gate_penalty * (price - price.detach()) / batch.questions, scores
 
+    def _drawn_together(self, batch: RaggedBatch, others: RaggedBatch) -> tuple[Tensor, Tensor]:
+        """Cross-entropy, and a share of the price of memories that differ after stories which end alike."""
+        ended: list[Tensor] = []
+        scores = self.answer(batch, ended=ended).scores
+        apart = ended[0] - self.ends(others)
+        price = 0.5 * apart.square().sum()
+        losses = nn.functional.cross_entropy(scores, batch.answers, reduction="none")
+        return losses + self.end_penalty * (price - price.detach()) / batch.questions, scores
+
+    @torch.no_grad()
+    def ends(self, told: RaggedBatch) -> Tensor:
+        """The memory after each of these stories: (S, m, d)"""
+        sentences = encode(told.words, self.embedding, self.encoder.mask_for_story())
+        gate_input = self._gate_view(told.words, sentences)
+        last, closed = told.story_offsets[1:] - 1, self._closed(told.words)
+        keys = self.keys(told.story_keys)
+        return self.memory.scan(sentences, gate_input, keys, told.story_offsets, last, closed)
+
     def prepare_training(self, config: TrainConfig) -> None:
         self.gate_penalty = config.gate_penalty
+        self.end_penalty = config.end_penalty
         if self.config.keys == "tied" and self.config.output == "words":
             self.slot_supervision = config.slot_supervision
         else:
@@ -113,9 +136,10 @@ class EntNet(StoryModel):
         batch: RaggedBatch,
         alone: Tensor | None = None,
         pressures: list[tuple[Tensor, Tensor]] | None = None,
+        ended: list[Tensor] | None = None,
     ) -> Reading:
         """The same, with the attention over slots; ``alone`` as in ``Readout``, ``pressures`` as in the
-        scan."""
+        scan. To ``ended`` goes the memory after each story: (S, m, d)"""
         named = self._named(batch)
         keys = self.keys(batch.story_keys if named is None else named.words)
         sentences = encode(batch.words, self.embedding, self.encoder.mask_for_story())
@@ -129,16 +153,23 @@ class EntNet(StoryModel):
             question = question * keep[batch.question_story]
             if self.config.keys != "free":
                 keys = keys * keep.unsqueeze(1)
+        read_at = batch.question_step
+        if ended is not None:
+            read_at = torch.cat([read_at, batch.story_offsets[1:] - 1])
         states = self.memory.scan(
             sentences,
             gate_input,
             keys,
             batch.story_offsets,
-            batch.question_step,
+            read_at,
             self._closed(batch.words),
             None if named is None else named.born,
             pressures,
+            self.memory_noise(batch) if self.training else None,
         )
+        if ended is not None:
+            states, ends = states.tensor_split([batch.questions])
+            ended.append(ends)
         return self._read(question, states, alone, None if named is None else named.absent(batch))
 
     # A stream: state goes in and comes out.
@@ -302,6 +333,14 @@ class EntNet(StoryModel):
         empty = (words == 0).all(-1)
         # On the CPU looking saves work; elsewhere it would wait for the device.
         return empty if empty.device.type != "cpu" or bool(empty.any()) else None
+
+    def memory_noise(self, batch: RaggedBatch) -> Tensor | None:
+        """By option: what training adds to each slot at each sentence, (N, m, d)"""
+        size, config = self.config.memory_noise, self.config
+        if size == 0:
+            return None
+        shape = (batch.sentences, config.slots, config.width)
+        return torch.randn(shape, device=self.embedding.device) * size
 
     def _kept_dimensions(self, batch: RaggedBatch) -> Tensor:
         stories = batch.story_offsets.numel() - 1

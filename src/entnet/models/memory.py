@@ -127,11 +127,12 @@ class Memory(nn.Module):
         closed: Tensor | None,
         born: Tensor | None = None,
         pressures: list[tuple[Tensor, Tensor]] | None = None,
+        noise: Tensor | None = None,
     ) -> Tensor:
         """Read stories that lie end to end, (N, d); the memory where it is wanted: (Q, m, d)
 
         born (S, m): the sentence from which on a slot is there, where slots are named by the stories.
-        With ``pressures``, which plain PyTorch fills, see ``reference.memory_scan``.
+        With ``pressures`` or ``noise``, which are plain PyTorch's, see ``reference.memory_scan``.
         """
         inputs = (
             self.candidate_input(sentences),
@@ -143,9 +144,9 @@ class Memory(nn.Module):
             closed,
             self.equations,
         )
-        if born is None and pressures is None:
+        if born is None and pressures is None and noise is None:
             return memory_scan(*inputs)
-        return reference_scan(*inputs, born, pressures)
+        return reference_scan(*inputs, born, pressures, noise)
 
     def candidate_input(self, sentences: Tensor) -> Tensor:
         """W s_t for every sentence: (N, d)"""

@@ -60,6 +60,17 @@ class Outcome(NamedTuple):
     """Where the time went, summed over threads: pack, encode, scan, read, update."""
 
 
+class Beside(NamedTuple):
+    """What training brings beside a batch."""
+
+    keep: Tensor | None = None
+    """(S, d) which dimensions dropout keeps, scaled."""
+    noise: Tensor | None = None
+    """(N, m, d) what is added to slots as they are written."""
+    ends: Tensor | None = None
+    """(S, m, d) the memory that each story should end with."""
+
+
 def why_not(config: EntNetConfig) -> str | None:
     """What keeps the compiled code from running this network; None if nothing does."""
     if library() is None:
@@ -168,10 +179,15 @@ class CompiledNetwork:
             "a compiled network cannot be copied or pickled: build it again from the model"
         )
 
-    def train(self, batch: RaggedBatch, update: ctypes.Structure, keep: Tensor | None) -> Outcome:
+    def train(
+        self,
+        batch: RaggedBatch,
+        update: ctypes.Structure,
+        beside: Beside | None = None,
+    ) -> Outcome:
         """One whole step: forward, backward, clipping and update."""
         self._check_views()
-        held, struct = self._batch(batch, keep)
+        held, struct = self._batch(batch, beside or Beside())
         check(self.library.entnet_train(self.handle, struct, ctypes.byref(update), self._out))
         del held
         r = self._result
@@ -181,7 +197,7 @@ class CompiledNetwork:
     def evaluate(self, batch: RaggedBatch) -> tuple[Tensor, float]:
         """Answers (Q) and the summed loss."""
         self._check_views()
-        held, struct = self._batch(batch, None)
+        held, struct = self._batch(batch, Beside())
         answers = torch.empty(batch.questions, dtype=torch.int64)
         check(self.library.entnet_evaluate(self.handle, struct, answers.data_ptr(), self._out))
         del held
@@ -198,7 +214,7 @@ class CompiledNetwork:
                     f"{name} was moved after the compiled network was built: build it again"
                 )
 
-    def _check_batch(self, batch: RaggedBatch, keep: Tensor | None) -> None:
+    def _check_batch(self, batch: RaggedBatch, beside: Beside) -> None:
         stories = check_offsets("story_offsets", batch.story_offsets)
         check_whole("answers", batch.answers, (None,))
         check_whole("words", batch.words, (None, None))
@@ -206,13 +222,16 @@ class CompiledNetwork:
         check_whole("question_step", batch.question_step, (batch.questions,))
         if self.config.keys == "story":
             check_whole("story_keys", batch.story_keys, (stories, self.config.slots))
-        check_floats("keep", keep, (stories, self.config.width))
+        memory = (self.config.slots, self.config.width)
+        check_floats("keep", beside.keep, (stories, self.config.width))
+        check_floats("noise", beside.noise, (batch.sentences, *memory))
+        check_floats("ends", beside.ends, (stories, *memory))
         if batch.quiet is not None:
             check_shape("quiet", batch.quiet, (batch.sentences,))
 
-    def _batch(self, batch: RaggedBatch, keep: Tensor | None) -> tuple[list[Tensor], Any]:
+    def _batch(self, batch: RaggedBatch, beside: Beside) -> tuple[list[Tensor], Any]:
         """A batch as the library takes it, and the tensors that must outlive the call."""
-        self._check_batch(batch, keep)
+        self._check_batch(batch, beside)
         tensors = (
             batch.words,
             batch.story_offsets,
@@ -222,8 +241,9 @@ class CompiledNetwork:
             batch.story_keys if self.config.keys == "story" else None,
         )
         dense = [None if t is None else t.to("cpu", torch.int64).contiguous() for t in tensors]
-        dense.append(None if keep is None else keep.contiguous())
-        dense.append(None if batch.quiet is None else batch.quiet.to(torch.bool).contiguous())
+        floats = [None if t is None else t.contiguous() for t in beside]
+        quiet = None if batch.quiet is None else batch.quiet.to(torch.bool).contiguous()
+        dense += [floats[0], quiet, *floats[1:]]
         struct = BatchStruct(
             batch.sentences,
             batch.story_offsets.numel() - 1,

@@ -138,7 +138,7 @@ BatchStruct = _structure(
     "BatchStruct",
     """
     integer: sentences stories questions threads sentence_length question_length
-    pointer: words story_offsets question_words question_step answers story_keys keep quiet
+    pointer: words story_offsets question_words question_step answers story_keys keep quiet noise ends
     """,
 )
 UpdateStruct = _structure(
@@ -147,7 +147,7 @@ UpdateStruct = _structure(
     pointer: gradients first second
     real: rate beta1 beta2 epsilon clip
     integer: mean_loss zero_null_output count
-    real: gate_penalty
+    real: gate_penalty end_penalty
     """,
 )
 ResultStruct = _structure(

@@ -114,11 +114,13 @@ def memory_step(
     closed: Tensor | None = None,
     equations: Equations = PAPER,
     absent: Tensor | None = None,
+    noise: Tensor | None = None,
 ) -> StepTrace:
     """Read one sentence into every memory: (2) to (5).
 
     memory (S, m, d); candidate_input, gate_input (S, d); closed (S) marks sentences that open no gate;
-    absent (S, m) marks slots that are not there yet, and stay as they are.
+    absent (S, m) marks slots that are not there yet, and stay as they are; noise (S, m, d) is added to
+    slots that are written, before (5).
     """
     shape = parameters.gate_shape
     p = equations.gate(gate_input, memory, keys, parameters.gate_bias)
@@ -131,7 +133,8 @@ def memory_step(
         p = torch.where(absent, 0.0, p)
     g = p if shape is None else shut(p, shape)
     c = equations.candidate(candidate_input, memory, parameters)
-    after = write(memory, g, c, parameters, equations)
+    written = memory if noise is None else memory + torch.where(g.unsqueeze(-1) > 0, noise, 0.0)
+    after = write(written, g, c, parameters, equations)
     if shape is not None:
         # A shut slot stays as it is, to the bit; only its gate learns, as if it had been written with 0.
         as_if = write(memory.detach(), g, c.detach(), parameters, equations)
@@ -160,6 +163,7 @@ def memory_scan(
     equations: Equations = PAPER,
     born: Tensor | None = None,
     pressures: list[tuple[Tensor, Tensor]] | None = None,
+    noise: Tensor | None = None,
 ) -> Tensor:
     """Read S stories that lie end to end, and return the memory at the wanted sentences.
 
@@ -168,7 +172,8 @@ def memory_scan(
     its slots at their keys. born (S, m): the sentence of its story, counted from 0, from which on a slot is
     there; all from the start if not given. Stories are taken longest first, so that those still being
     read are always the first few and nothing is padded. To ``pressures`` goes, step by step, which
-    sentences were read (n) and how far their gates were pressed open (n, m).
+    sentences were read (n) and how far their gates were pressed open (n, m). noise (N, m, d): see
+    ``memory_step``.
     """
     stories = offsets.numel() - 1
     lengths, order = (offsets[1:] - offsets[:-1]).sort(descending=True, stable=True)
@@ -204,6 +209,7 @@ def memory_scan(
             None if closed is None else closed[rows],
             equations,
             None if born is None else born[:active] > t,
+            None if noise is None else noise[rows],
         )
         memory = trace.memory
         if pressures is not None:

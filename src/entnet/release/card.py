@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
@@ -41,6 +41,8 @@ class Card:
     """What scores are divided by, so that probabilities are calibrated."""
     least_probability: float = 0.0
     """Less probable answers count as not known."""
+    varied: dict[str, dict[str, float]] = field(default_factory=dict)
+    """By task: errors on its stories told longer, shorter and in another order (`entnet models vary`)."""
 
     def about(self) -> dict[str, Any]:
         """The card without what only programs read."""

@@ -13,7 +13,7 @@ from entnet.models.base import StoryModel
 from entnet.models.compiled import compile_network, why_not_compiled
 from entnet.models.entnet import EntNet
 from entnet.models.own_code import Watch
-from entnet.ops.fused import PHASES, update_struct
+from entnet.ops.fused import PHASES, Beside, update_struct
 from entnet.ops.library import is_plain
 from entnet.training.learner import BatchResult
 
@@ -54,6 +54,7 @@ class NativeEngine:
             mean_loss=config.loss == "mean",
             zero_null_output=model.config.zero_null_output,
             gate_penalty=config.gate_penalty,
+            end_penalty=config.end_penalty,
         )
 
     @classmethod
@@ -82,7 +83,11 @@ class NativeEngine:
         keep = self.model._kept_dimensions(batch) if dropout else None
         self._update.rate = rate
         self._update.count = self.updates + 1
-        outcome = self.network.train(batch, self._update, keep)
+        noise = self.model.memory_noise(batch)
+        ends = None
+        if self.config.end_penalty > 0 and batch.same_ends is not None:
+            ends = self.model.ends(batch.same_ends)
+        outcome = self.network.train(batch, self._update, Beside(keep, noise, ends))
         self.updates += 1
         for phase, seconds in outcome.seconds.items():
             self.seconds[phase] += seconds

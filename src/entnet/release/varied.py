@@ -1,0 +1,45 @@
+"""How shipped networks do on their tasks' stories told otherwise: longer, shorter, in another order."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from entnet.config import TrainConfig
+from entnet.data.babi_tasks import TASKS
+from entnet.data.babi_tasks.varied import VARIATIONS, varied
+from entnet.models.base import StoryModel, pretrained_root
+from entnet.release.card import Card, write_card
+from entnet.tasks.babi import error_percent
+from entnet.tasks.spec import JOINT
+
+QUESTIONS = 1_000
+"""Of each task and way of telling, as many as the official test files have."""
+SEED = 1
+
+Varied = dict[str, dict[str, float]]
+"""Errors in percent, by task and way of telling."""
+
+
+def measure_varied(network: StoryModel, task: int) -> Varied:
+    """A network's errors on stories of its task, or of all tasks, told otherwise."""
+    return {
+        str(number): {
+            how: round(
+                error_percent(network, varied(number, QUESTIONS, SEED, how), TrainConfig()), 4
+            )
+            for how in VARIATIONS
+        }
+        for number in (TASKS if task == JOINT else (task,))
+    }
+
+
+def write_varied(name: str, card: Card) -> Varied:
+    """Measure a shipped network and write it into its card; everything else stays."""
+    errors = measure_varied(StoryModel.from_pretrained(name), int(card.task))
+    write_card(replace(card, varied=errors), pretrained_root() / name)
+    return errors
+
+
+def worst(card: Card) -> float | None:
+    """The largest of a network's errors on stories told otherwise; None where they were not measured."""
+    return max((error for by in card.varied.values() for error in by.values()), default=None)
