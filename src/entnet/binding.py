@@ -247,6 +247,13 @@ class Names:
                 return frozenset(ways[0]) if len(ways) == 1 else frozenset()
         return frozenset()
 
+    def is_told(self, words: Sequence[str], known: Container[str], besides: bool = True) -> bool:
+        """Whether this was a sentence of training, but for names and new words that it does not need."""
+        new = [
+            word for word in dict.fromkeys(words) if word not in known and word not in self.members
+        ]
+        return self._is_told(words, new, ()) or (besides and bool(self._besides(words, known)))
+
     def _is_told(self, words: Sequence[str], new: Sequence[str], out: Sequence[str]) -> bool:
         """Whether a sentence of training is left without these words, if other new ones are names."""
         rest = [word for word in words if word not in out]

@@ -30,14 +30,15 @@ def test_shipped_presets_load_and_stand_beside_a_column_of_the_paper(name: str) 
     assert preset.seeds >= 1
     if preset.benchmark != "babi":
         return
-    some = {"generated": (1, 4, 6, 12, 15, 20), "table3": (2,)}
+    some = {"generated": (1, 4, 6, 12, 15, 20), "table3": (2,), "varied": (14, 15, 16, 19)}
     assert preset.tasks == some.get(name, tuple(range(1, 21)))
     assert set(preset.tasks) <= set(paper_column(*preset.paper).errors)
 
 
 def test_the_report_knows_every_preset() -> None:
     # Made in report.gridworld, report.cbt, report.propara and report.babilong; shown by `entnet compare`.
-    others = {"table1a", "table1b", "table4", "propara", "babilong", "babilong-joint", "compare"}
+    others = {"table1a", "table1b", "table1b-ends", "table4", "propara", "compare"}
+    others |= {"babilong", "babilong-joint"}
     others |= set(copying.PRESETS)
     others |= {preset for settings in SYSTEMS.values() for preset in settings.values()}
     assert sorted({*TABLES} | others) == preset_names()

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 
 from entnet.data.splits import GENERATED_QUESTIONS, task_stories
 from entnet.errors import EntNetError
@@ -44,6 +45,38 @@ def test_numbers() -> None:
     assert parse_numbers("1,4-6,5", "--tasks") == [1, 4, 5, 6]
     with pytest.raises(ValueError, match="--tasks"):
         parse_numbers("1-x", "--tasks")
+
+
+BEGINS = """
+seeds = 1
+tasks = [1]
+[train]
+epochs = 1
+learning_rate = 1e-9
+engine = "reference"
+[task.1.source]
+network = "small/qa1/paper/seed1"
+"""
+
+
+def test_a_run_may_begin_with_the_network_of_another(
+    small: Preset, tmp_path: Path, data_root: Path
+) -> None:
+    preset = parse_preset("further", BEGINS)
+    (further,) = specs_of(preset, tmp_path, data_root=data_root)
+    with pytest.raises(EntNetError, match="entnet reproduce small --tasks 1 trains it"):
+        run_one(further)
+    (first,) = specs_of(small, tmp_path, tasks=[1], seeds=[1], data_root=data_root)
+    before = run_one(first)
+    line = run_one(further)
+    assert line["best"]["test_error"] == before["best"]["test_error"]
+    weights, begun = (
+        EntNet.from_pretrained(Path(spec.directory) / "model").state_dict()
+        for spec in (further, first)
+    )
+    for name, values in weights.items():
+        torch.testing.assert_close(values, begun[name], atol=1e-6, rtol=0)
+    assert further.recipe != replace(further, source={}).recipe
 
 
 def test_a_run_gives_a_line_and_gives_it_again(

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from entnet.config import Config, TrainConfig
 from entnet.data.splits import TaskStories, joint_stories, require_task, task_stories
-from entnet.data.story import Story, story_words
+from entnet.data.story import Corpus, Story, story_words
+from entnet.errors import EntNetError
 from entnet.models.base import StoryModel, encode_stories, model_class
 from entnet.tasks.entities import entities_of
 from entnet.tasks.spec import JOINT, Options, Result, RunSpec
 from entnet.text import Vocab
 from entnet.training.engine import choose_engine
 from entnet.training.evaluate import score
-from entnet.training.loop import Run
+from entnet.training.loop import Run, RunData
 from entnet.training.setup import prepare
 from entnet.training.trainer import Callback
+
+
+@dataclass(frozen=True)
+class BabiSource(Config):
+    """Where training begins."""
+
+    network: str = ""
+    """A run, of those in the same folder, whose network training begins with: TABLE/TASK/VARIANT/SEED."""
 
 
 def run(spec: RunSpec, callback: Callback | None) -> Result:
@@ -27,8 +37,12 @@ def run(spec: RunSpec, callback: Callback | None) -> Result:
     }
     joint = spec.task == JOINT
     stories = joint_stories(list(parts.values())) if joint else parts[int(spec.task)]
-    vocab = Vocab.build(story_words(stories.train) | story_words(stories.valid))
-    line = train(spec, config, stories, callback, vocab, _model_options(spec, vocab))
+    source = BabiSource.from_dict(spec.source)
+    if source.network:
+        line = _train_on(_trained(spec, source.network), spec, config, stories, callback)
+    else:
+        vocab = Vocab.build(story_words(stories.train) | story_words(stories.valid))
+        line = train(spec, config, stories, callback, vocab, _model_options(spec, vocab))
     if joint:
         line["tasks"] = task_scores(Path(spec.directory), config, parts)
     return line
@@ -40,7 +54,37 @@ def require_data(spec: RunSpec) -> None:
 
 
 def settings(kind: str) -> list[type[Config]]:
-    return [model_class(kind).config_class, TrainConfig]
+    return [model_class(kind).config_class, TrainConfig, BabiSource]
+
+
+def _trained(spec: RunSpec, run: str) -> StoryModel:
+    """The network of a finished run."""
+    folder = Path(spec.directory).parents[3] / run / "model"
+    if not folder.is_dir():
+        table, task = run.split("/")[:2]
+        raise EntNetError(
+            f"{spec.name} begins with the network in {folder}, which is not there: "
+            f"entnet reproduce {table} --tasks {task.removeprefix('qa')} trains it"
+        )
+    return StoryModel.from_pretrained(folder)
+
+
+def _train_on(
+    network: StoryModel,
+    spec: RunSpec,
+    config: TrainConfig,
+    stories: TaskStories,
+    callback: Callback | None,
+) -> Result:
+    """Train a network further, which keeps its size and its words."""
+
+    def encoded(part: list[Story]) -> Corpus:
+        return encode_stories(part, network.vocab, network.config)
+
+    data = RunData(encoded(stories.train), encoded(stories.valid), encoded(stories.test))
+    about = {**spec.about(), "train_data": stories.train_data}
+    run = Run(spec.directory, lambda: network, data, config, about, spec.checkpoint_seconds)
+    return run.train(callback)
 
 
 def train(

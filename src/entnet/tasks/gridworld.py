@@ -45,6 +45,8 @@ class GridOptions(Config):
     """In training, ask after every sentence from this one on; at the end only when not given."""
     ask_agents: Asked = "all"
     """In training, ask for every agent at each of those places, or for one drawn at random."""
+    same_ends_from: int | None = None
+    """Epoch from which a training story comes with the shortest that ends alike, for ``end_penalty``."""
     updates_per_epoch: int = 500
     test_lengths: tuple[int, ...] = ()
     """Lengths of the stories that the network is tested on; T when not given."""
@@ -65,12 +67,13 @@ class GridSource:
 
     def epoch(self, number: int) -> Epoch:
         options, seed, passed = self.options, self.config.seed, number - 1
+        same_ends = options.same_ends_from is not None and number >= options.same_ends_from
         stream = grid_stream(
             self.world,
             [seed, passed],
             self.config.batch_size,
             (options.shortest or options.length, options.length),
-            Asking(options.ask_from, options.ask_agents),
+            Asking(options.ask_from, options.ask_agents, same_ends),
             chunk=max(options.updates_per_epoch // 4, 1),
         )
         count = options.updates_per_epoch

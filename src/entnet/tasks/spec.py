@@ -77,7 +77,7 @@ class RunSpec:
             "train": old_train_options(self.train),
             "tasks": list(self.tasks),
         }
-        if self.benchmark != "babi":
+        if self.benchmark != "babi" or self.source:
             decisive |= {"benchmark": self.benchmark, "source": old_source_options(self.source)}
         if self.code:
             decisive["code"] = self.code

@@ -45,7 +45,8 @@ class SentenceRead:
     movement: tuple[float, ...]
     """How far each slot moved: ‖h_j after − h_j before‖."""
     unknown: tuple[str, ...]
-    """Words never seen in training, which were read as nothing."""
+    """Words never seen in training, which were read as nothing; before a clause of a sentence that was too
+    long to be read whole, those that are in no clause."""
     bound: tuple[Bound, ...] = ()
     """New words that this sentence bound to words of the network: Alice, a person, is read as Mary."""
     unbound: tuple[Unbound, ...] = ()

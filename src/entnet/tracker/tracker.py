@@ -22,6 +22,7 @@ from entnet.models.stream_reader import Needle, Position, StreamReader, Watch, j
 from entnet.ops.streaming import Stream
 from entnet.tracker import snapshot as snapshots
 from entnet.tracker.answers import best_guesses, judged
+from entnet.tracker.clauses import clauses
 from entnet.tracker.said import Answer, Guess, NearWord, SentenceRead, SlotContent, SnapshotError
 from entnet.tracker.slots import followed_words, nearest_words, with_slots
 from entnet.tracker.words import encode_words, words_of
@@ -97,15 +98,14 @@ class Tracker:
         """The same for text that is cut into sentences already."""
         encoded: list[tuple[str, list[int], tuple[str, ...], Read | None]] = []
         names = self.names
-        for sentence in sentences:
-            text, tokens = words_of(self.model, sentence)
+        for text, tokens, passed_over in self._clauses(sentences):
             read = None
             if names is not None:
                 read = names.read(tokens, self.model.vocab.index)
                 names, tokens = read.names, read.words
             words, unknown = encode_words(self.model, tokens, self.strict)
             if read is not None:
-                unknown = (*read.left_out, *unknown)
+                unknown = (*passed_over, *read.left_out, *unknown)
             encoded.append((text, words, unknown, read))
         stream = stream_for(self.model)
         done: list[SentenceRead] = []
@@ -116,6 +116,21 @@ class Tracker:
         self.names = names
         self.sentences_read += len(done)
         return done
+
+    def _clauses(
+        self, sentences: Sequence[str]
+    ) -> Iterator[tuple[str, list[str], tuple[str, ...]]]:
+        """Each sentence, its words, and those passed over before it: none, unless it is part of one that is
+        longer than those of training, and was cut into clauses that were told there."""
+        longest, known = self.model.config.longest_sentence, self.model.vocab.index
+        for sentence in sentences:
+            text, tokens = words_of(self.model, sentence)
+            if self.names is not None and len(tokens) > longest:
+                found = clauses(self.names, tokens, known, longest)
+                yield from ((" ".join(words), words, over) for words, over in found)
+                if found:
+                    continue
+            yield text, tokens, ()
 
     def read_stream(
         self, lines: Iterable[str | bytes], watch: Watch | None = None
