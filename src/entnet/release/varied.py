@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import chain
 
 from entnet.config import TrainConfig
 from entnet.data.babi_tasks import TASKS
 from entnet.data.babi_tasks.varied import VARIATIONS, varied
+from entnet.data.story import longest_sentence
 from entnet.models.base import StoryModel, pretrained_root
 from entnet.release.card import Card, write_card
 from entnet.tasks.babi import error_percent
@@ -21,16 +23,17 @@ Varied = dict[str, dict[str, float]]
 
 
 def measure_varied(network: StoryModel, task: int) -> Varied:
-    """A network's errors on stories of its task, or of all tasks, told otherwise."""
-    return {
-        str(number): {
-            how: round(
-                error_percent(network, varied(number, QUESTIONS, SEED, how), TrainConfig()), 4
-            )
-            for how in VARIATIONS
-        }
-        for number in (TASKS if task == JOINT else (task,))
-    }
+    """A network's errors on stories of its task, or of all tasks, told otherwise; none of a task whose
+    sentences are longer than the network's."""
+    found: Varied = {}
+    for number in TASKS if task == JOINT else (task,):
+        told = {how: varied(number, QUESTIONS, SEED, how) for how in VARIATIONS}
+        if longest_sentence(chain(*told.values())) <= network.config.longest_sentence:
+            found[str(number)] = {
+                how: round(error_percent(network, stories, TrainConfig()), 4)
+                for how, stories in told.items()
+            }
+    return found
 
 
 def write_varied(name: str, card: Card) -> Varied:

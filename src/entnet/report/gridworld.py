@@ -24,7 +24,7 @@ PAPER_1A: dict[str, dict[int, float]] = {
 }
 PAPER_1B: dict[int, float] = {20: 0.0, 30: 0.0, 40: 0.0, 50: 0.01, 60: 0.03, 70: 0.05, 80: 0.08}
 
-ENDS = "table1b-ends"
+LONGER = "table1b-longer"
 """Table 1b trained to hold on longer stories; on the same page, beside the paper's setting."""
 
 TITLE_1A = "The world model: EntNet, LSTM and MemN2N (Table 1a)"
@@ -97,8 +97,8 @@ def details(results: Path = Path("results")) -> dict[str, dict[str, dict[str, Re
         str(length): _cell(lines, length, PAPER_1B.get(length)) for length in TEST_LENGTHS if lines
     }
     found = {"table1a": table1a, "table1b": {"entnet": cells} if lines else {}}
-    if drawn := _lines(results, ENDS):
-        found[ENDS] = {"entnet": {str(t): _cell(drawn, t, None) for t in TEST_LENGTHS}}
+    if drawn := _lines(results, LONGER):
+        found[LONGER] = {"entnet": {str(t): _cell(drawn, t, None) for t in TEST_LENGTHS}}
     return found
 
 
@@ -129,9 +129,9 @@ def pages(results: Path = Path("results")) -> list[Page]:
         if found[table]:
             draw = {name: partial(plot, results=results) for name, plot in images.items()}
             text, runs = body(found[table]), _runs(table, _lines(results, table), found)
-            if table == "table1b" and ENDS in found:
-                text += _markdown_ends(found[ENDS]["entnet"])
-                runs += f"\n`{ENDS}`:\n\n" + _runs(ENDS, _lines(results, ENDS), found)
+            if table == "table1b" and LONGER in found:
+                text += _markdown_longer(found[LONGER]["entnet"])
+                runs += f"\n`{LONGER}`:\n\n" + _runs(LONGER, _lines(results, LONGER), found)
             made.append(Page(table, title, text, runs, draw))
     return made
 
@@ -149,8 +149,8 @@ def summary_rows(results: Path = Path("results")) -> list[list[str]]:
         }
         what = f"World model, EntNet trained on T up to 20: error, % (T = {', '.join(cells)})"
         rows.append([f"[{what}](table1b.md)", *_errors(cells.values())])
-    if ENDS in found:
-        drawn = {t: found[ENDS]["entnet"][t] for t in ("40", "80", "320")}
+    if LONGER in found:
+        drawn = {t: found[LONGER]["entnet"][t] for t in ("40", "80", "320")}
         what = "World model, EntNet trained to hold on longer stories: error, % (T = 40, 80, 320)"
         rows.append([f"[{what}](table1b.md)", *_errors(drawn.values())])
     return rows
@@ -205,13 +205,13 @@ def _markdown_1b(kinds: dict[str, dict[str, Result]]) -> str:
     )
 
 
-def _markdown_ends(cells: dict[str, Result]) -> str:
+def _markdown_longer(cells: dict[str, Result]) -> str:
     rows = [
         [length, f"**{cell['error']:.4f}**", _spread(cell), str(cell["seeds"])]
         for length, cell in cells.items()
     ]
     return (
-        f"\n## Trained to hold on longer stories\n\n`entnet reproduce {ENDS}`\n\nThe same, with more slots "
+        f"\n## Trained to hold on longer stories\n\n`entnet reproduce {LONGER}`\n\nThe same, with more slots "
         "and units, and with the memory after a story drawn to that after the shortest story which ends "
         "alike ([how](../gridworld.md#trained-to-hold-on-longer-stories)). In training it never reads more "
         "than 20 sentences, either.\n\n" + markdown_table(["T", "best", "mean ± sd", "seeds"], rows)
