@@ -212,7 +212,7 @@ struct Network {
 
 struct Batch {
   Integers offsets, words, question_words, steps, answers, keys;
-  Floats keep, noise;
+  Floats keep, noise, ends;
   std::vector<unsigned char> quiet;
   EntnetBatch view{};
 
@@ -233,9 +233,11 @@ struct Batch {
     if (dropout)
       for (int64_t i = 0; i < S * model.width; ++i) keep.push_back(draw(2) ? 2.0f : 0.0f);
     if (dropout) noise = normal(N * model.slots * model.width);
+    if (dropout) ends = normal(S * model.slots * model.width);
     view = {N, S, Q, threads, L, L, words.data(), offsets.data(), question_words.data(), steps.data(),
             answers.data(), keys.empty() ? nullptr : keys.data(), keep.empty() ? nullptr : keep.data(),
-            dropout ? quiet.data() : nullptr, noise.empty() ? nullptr : noise.data()};
+            dropout ? quiet.data() : nullptr, noise.empty() ? nullptr : noise.data(),
+            ends.empty() ? nullptr : ends.data()};
   }
 };
 
@@ -247,7 +249,7 @@ void test_engine(int64_t m, int64_t d, unsigned options, int64_t threads) {
   for (int64_t step = 1; step <= 3; ++step) {
     const Batch batch(net, threads, step == 2);
     EntnetUpdate update{gradients.data(), adam ? first.data() : nullptr, adam ? second.data() : nullptr,
-                        0.01, 0.9, 0.999, 1e-8, 1.0, (int64_t)(options & 1), 1, step, 0.1};
+                        0.01, 0.9, 0.999, 1e-8, 1.0, (int64_t)(options & 1), 1, step, 0.1, 0.1};
     EntnetResult result;
     require_none(entnet_train(engine, &batch.view, &update, &result));
     require(std::isfinite(result.loss) && std::isfinite(result.gradient_norm), "loss");

@@ -17,7 +17,7 @@ RESULTS = ROOT / "results"
 
 LINES = {
     "1k": 20,
-    "auto-10k": 19,
+    "auto-10k": 23,
     "auto-1k": 20,
     "babilong": 50,
     "babilong-joint": 5,
@@ -28,6 +28,8 @@ LINES = {
     "bow": 201,
     "generated": 6,
     "joint": 7,
+    "memn2n": 6,
+    "memn2n-1k": 40,
     "propara": 20,
     "table1a": 70,
     "table1b": 5,
