@@ -3,7 +3,7 @@
 const ABOUT = 2;
 const KEPT = 3;
 
-export const NOTHING = { about: [], told: new Map() };
+export const NOTHING_TOLD = { about: [], told: new Map() };
 
 /** What stands beside a sentence, and what is held after it. */
 export function heard({ length, people, places }, words, held) {

@@ -3,7 +3,7 @@
 // A state is a value: { slots, memory, held }. `slots` says of each slot which row of the keys it has; there are all of
 // them from the start or, where a story names its own, those that it has named. `memory` holds their rows, and `held`
 // what stands beside later sentences, if anything does.
-import { heard, NOTHING } from "./context.js";
+import { heard, NOTHING_TOLD } from "./context.js";
 
 /** A text that this network cannot read, said to the person who wrote it. */
 export class ReadingError extends Error {}
@@ -22,9 +22,9 @@ export class Network {
 
   /** Slots at their keys; where a story names its own, there are none yet. */
   initialState() {
-    if (this.entities) return { slots: [], memory: new Float64Array(0), held: NOTHING };
+    if (this.entities) return { slots: [], memory: new Float64Array(0), held: NOTHING_TOLD };
     const slots = Array.from({ length: this.slots }, (_, j) => j);
-    return { slots, memory: Float64Array.from(this.arrays.keys), held: NOTHING };
+    return { slots, memory: Float64Array.from(this.arrays.keys), held: NOTHING_TOLD };
   }
 
   #rowsOf(matrix, numbers) {
