@@ -23,9 +23,8 @@ TABLES = {"babilong": "one network per task", "babilong-joint": "one network for
 INTRODUCTION = """\
 Official test questions, their facts hidden among sentences of the 5 test books (278,000 words, passed again
 and again by longer documents), read once as a stream. Networks were trained on documents of a few hundred
-words of the training books. The one for all tasks starts from the shipped network of bAbI; those per task
-are older, and start from the network for all tasks of that time. Seeds are of the last phase of training
-([how](../long.md)).
+words of the training books. The one for all tasks starts from the shipped network of bAbI, those per task
+from `long`, which is one of its seeds: seeds are of the last phase of training ([how](../long.md)).
 
 """
 OPENED = "Book sentences that opened a gate, from 100k words on"
