@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from itertools import combinations, pairwise
 from typing import Any, Self
 
@@ -11,9 +12,16 @@ from entnet.data.story import Story
 from entnet.errors import EntNetError
 from entnet.symmetries.group import Swap, complete_groups, orbits, side_by_side
 from entnet.symmetries.phrases import Phrases, find_phrases
-from entnet.symmetries.propose import NOTHING, Counts, Difference, common_words
+from entnet.symmetries.propose import NOTHING, Counts, Difference
 from entnet.symmetries.telling import NO_PHRASES, Telling, enough_of
-from entnet.symmetries.verify import Check, KnownAnswers, Score, changed_answers, loss_difference
+from entnet.symmetries.verify import (
+    Cases,
+    Check,
+    KnownAnswers,
+    Score,
+    changed_answers,
+    loss_difference,
+)
 from entnet.text import tokenise
 
 LIMIT = 4.7
@@ -22,6 +30,8 @@ LOSS_LIMIT = 4.0
 """The same for the losses of a scoring function: one test instead of thousands."""
 FEWEST_STORIES = 30
 """Words in fewer stories cannot be told apart: a difference in all of them would hardly reach the limit."""
+MOST_CHANGED = 1
+"""Answers that a permutation may change by themselves."""
 MOST_SWAPS = 5
 """Pairs of words that a joint swap may have."""
 MOST_ROWS = 60_000_000
@@ -136,8 +146,9 @@ def _with_phrases(
     found: Symmetries, stories: Sequence[Story], score: Score | None, held_out: Sequence[Story]
 ) -> Symmetries:
     """What was found of words, and what shows only where phrases count as words."""
+    words_of = cache(tokenise)  # texts come again and again
     texts = (
-        tokenise(text)
+        words_of(text)
         for story in stories
         for text in (*story.sentences, *(question.text for question in story.questions))
     )
@@ -241,7 +252,7 @@ class _Search:
         self.telling = Telling.read(self.stories, self.phrases)
         self.words = self.telling.words
         self.counts = Counts(self.telling)
-        self.common = common_words(self.telling)
+        self.cases = Cases(self.telling, self.counts.common)
         self.frequent = [
             word
             for word in range(len(self.words))
@@ -256,7 +267,13 @@ class _Search:
             for a, b in combinations(self.frequent, 2)
             if self.counts.places(a) & self.counts.places(b)
         ]
-        self.distance = {(a, b): self.counts.distance({a: b, b: a}).z for a, b in self.pairs}
+        self.distance = {pair: self._distance(*pair) for pair in self.pairs}
+
+    def _distance(self, a: int, b: int) -> float:
+        """How much two words differ; of unlike ones at least that, if a part of it tells them apart."""
+        if not self._alike(a, b) and (z := self.counts.distance_alone(a, b)) >= LIMIT:
+            return z
+        return self.counts.distance({a: b, b: a}).z
 
     # Words that are interchangeable by themselves.
 
@@ -265,10 +282,10 @@ class _Search:
         proposed = (
             complete_groups({self._named(pair): z for pair, z in near.items()}) if near else []
         )
-        for pair in near:
+        for pair, z in near.items():
             # Symmetries of other words leave open what stories are told of, and so more are comparable.
             others = [group for group in proposed if not self._named(pair) & set(group)]
-            evidence = self._verify({pair[0]: pair[1], pair[1]: pair[0]}, others)
+            evidence = self._verify({pair[0]: pair[1], pair[1]: pair[0]}, z, others)
             if evidence:
                 self.accepted[self._named(pair)] = evidence
         distances = {pair: found.largest_difference for pair, found in self.accepted.items()}
@@ -278,28 +295,26 @@ class _Search:
         return frozenset(self.words[word] for word in pair)
 
     def _verify(
-        self, mapping: Mapping[int, int], groups: Sequence[tuple[str, ...]]
+        self, mapping: Mapping[int, int], z: float, groups: Sequence[tuple[str, ...]]
     ) -> Evidence | None:
-        z = self.counts.distance(mapping).z
-        if z >= LIMIT:
+        """The evidence for a permutation that counts do not refuse, unless answers or losses do."""
+        if changed_answers(self.telling, mapping) > MOST_CHANGED:
             return None
-        if not changed_answers(self.telling, mapping).passed:
-            return None
-        checks = [self._known(known).check(mapping) for known in dict.fromkeys((tuple(groups), ()))]
-        if not all(check.passed for check in checks):
+        check = self._known(tuple(groups)).check(mapping)
+        if not check.passed or (groups and not self._known(()).check(mapping).passed):
             return None
         loss = self._loss(mapping)
         if loss is not None and abs(loss) >= LOSS_LIMIT:
             return None
-        return self._evidence(mapping, z, checks[0], loss)
+        return self._evidence(mapping, z, check, loss)
 
     def _known(self, groups: tuple[tuple[str, ...], ...]) -> KnownAnswers:
-        cache = self.known_answers
-        if groups not in cache:
+        known = self.known_answers
+        if groups not in known:
             index = {word: i for i, word in enumerate(self.words)}
             numbered = [frozenset(index[word] for word in group) for group in groups]
-            cache[groups] = KnownAnswers(self.telling, numbered, self.common)
-        return cache[groups]
+            known[groups] = KnownAnswers(self.cases, numbered)
+        return known[groups]
 
     def _loss(self, mapping: Mapping[int, int]) -> float | None:
         if self.score is None:
@@ -343,7 +358,7 @@ class _Search:
             return False
         self.tried.add(moved)
         worst = self._worst(mapping)
-        if worst.z < LIMIT and self._accept(mapping):
+        if worst.z < LIMIT and self._accept(mapping, worst.z):
             return True
         if len(mapping) >= 2 * swaps or self.rows_left < 0:
             return False
@@ -381,13 +396,13 @@ class _Search:
             and mapping.keys().isdisjoint(pair)
         ][:6]
 
-    def _accept(self, mapping: Mapping[int, int]) -> bool:
+    def _accept(self, mapping: Mapping[int, int], z: float) -> bool:
         if len(mapping) == 2:
             return False  # tested as a pair before, and refused
         self.rows_left -= CHECK_ROWS * len(self.telling.stories)
         moved = {self.words[word] for word in mapping}
         others = [group for group in self.groups if not moved & set(group)]
-        evidence = self._verify(mapping, others)
+        evidence = self._verify(mapping, z, others)
         if evidence is None:
             return False
         pairs = [(self.words[a], self.words[b]) for a, b in mapping.items()][::2]

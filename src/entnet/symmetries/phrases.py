@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 MOST_WORDS = 4
@@ -36,7 +37,7 @@ class Phrases:
 
     whole: frozenset[str] = frozenset()
 
-    @property
+    @cached_property
     def longest(self) -> int:
         """Words of the longest phrase."""
         return max((phrase.count(" ") + 1 for phrase in self.whole), default=1)

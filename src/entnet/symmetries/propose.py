@@ -9,9 +9,10 @@ negative, story by story. With d the differences, Σd / √Σd² exceeds t in si
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +20,12 @@ from numpy.typing import NDArray
 from entnet.symmetries.telling import Asked, Telling, Told, Words
 
 Ints = NDArray[np.int64]
-Row = tuple[int, tuple[object, ...], int]
-"""A word, the kind of place it stands in, and the word beside it, if any."""
-Part = tuple[Callable[..., list[Row]], tuple[object, ...]]
-"""What is counted of one text or of two: a function that lists the rows, and the texts."""
+Part = tuple[object, Words, Words | None]
+"""What is counted: the words of one text, each with the others, or those of two; and what the texts are."""
 
 NOTHING = -1
+NO_ROW = -2
+NO_ROWS = np.zeros((3, 0), dtype=np.int64)
 COMMON = 0.5
 """Words in more sentences than this share tell nothing of what a sentence is about."""
 
@@ -45,43 +46,36 @@ class Counts:
 
     def __init__(self, telling: Telling) -> None:
         self.size = len(telling.words)
-        self.kinds: dict[tuple[object, ...], int] = {}
-        common, topics = common_words(telling), topic_words(telling)
-        encode = lru_cache(maxsize=100_000)(self._encode)  # texts come again and again
-        keys, stories = [], []
-        for number, story in enumerate(telling.stories):
-            parts = _parts(story, common, topics)
-            key = np.concatenate([encode(*part) for part in parts] or [NO_KEYS])
-            keys.append(key)
-            stories.append(np.full(len(key), number))
-        self.stories = len(keys)
-        self._sort(np.concatenate(keys), np.concatenate(stories))
-
-    def _encode(self, rows: Callable[..., list[Row]], texts: tuple[object, ...]) -> Ints:
-        """(R) one number per row: word first, then the word beside it, then the kind of place."""
-        kinds = self.kinds
-        table = np.array(
-            [
-                (word, beside + 1, kinds.setdefault(kind, len(kinds)))
-                for word, kind, beside in rows(*texts)
-            ],
-            dtype=np.int64,
-        ).reshape(-1, 3)
-        return (table[:, 0] * (self.size + 1) + table[:, 1]) * MOST_KINDS + table[:, 2]
+        self.stories = len(telling.stories)
+        self.common = common_words(telling)
+        topics = topic_words(telling)
+        numbers: dict[Part, int] = {}  # parts come again and again
+        told = [
+            [numbers.setdefault(part, len(numbers)) for part in _parts(story, self.common, topics)]
+            for story in telling.stories
+        ]
+        part = np.array([number for numbered in told for number in numbered], dtype=np.int64)
+        story = np.repeat(np.arange(self.stories), [len(numbered) for numbered in told])
+        table, of_part, self.kinds = _rows(numbers)
+        self.width = self.kinds * self.stories
+        key = (table[0] * (self.size + 1) + table[1] + 1) * self.kinds + table[2]
+        self._sort(*_repeated(key, of_part, part, story))
 
     def _sort(self, keys: Ints, stories: Ints) -> None:
-        combined, count = np.unique(keys * self.stories + stories, return_counts=True)
-        self.story = combined % self.stories
-        key = combined // self.stories
-        self.count = count
-        self.kind = key % MOST_KINDS
-        self.beside = key // MOST_KINDS % (self.size + 1) - 1
-        word = key // MOST_KINDS // (self.size + 1)
-        self.start = np.searchsorted(word, np.arange(self.size + 1))
+        combined, self.count = np.unique(keys * self.stories + stories, return_counts=True)
+        width = (self.size + 1) * self.width
+        self.start = np.searchsorted(combined, np.arange(self.size + 1) * width)
+        self.key = combined % width
+        """Of each row the word beside it, the kind of place and the story: those of a word are in order."""
 
     def of(self, word: int) -> slice:
         """Where the rows of a word are."""
         return slice(int(self.start[word]), int(self.start[word + 1]))
+
+    def _alone(self, word: int) -> slice:
+        """Where the rows of a word are that have no word beside it: the first ones."""
+        rows = self.of(word)
+        return slice(rows.start, rows.start + int(self.key[rows].searchsorted(self.width)))
 
     def row_count(self, word: int) -> int:
         """How much there is to compare of a word."""
@@ -91,31 +85,35 @@ class Counts:
     @cache  # noqa: B019 - lives as long as the counts
     def story_count(self, word: int) -> int:
         """How many stories have the word."""
-        return len(np.unique(self.story[self.of(word)]))
+        return int(np.count_nonzero(np.bincount(self.key[self.of(word)] % self.stories)))
 
     @cache  # noqa: B019
     def places(self, word: int) -> frozenset[int]:
         """Kinds of places the word stands in, whatever is beside it."""
-        rows = self.of(word)
-        return frozenset(self.kind[rows][self.beside[rows] == NOTHING].tolist())
+        return frozenset(np.unique(self.key[self._alone(word)] // self.stories).tolist())
 
     def differences(self, mapping: Mapping[int, int]) -> Iterator[Difference]:
         """For each moved word, where it differs most from its image."""
-        image = np.arange(-1, self.size)
-        for word, other in mapping.items():
-            image[word + 1] = other
         for word, other in mapping.items():
             if mapping.get(other) == word and other < word:
                 continue  # the same differences as of the other, with the sign changed
-            yield self._compare(word, other, image)
+            yield self._compare(word, other, mapping)
 
-    def _compare(self, word: int, other: int, image: Ints) -> Difference:
-        mine, theirs = self.of(word), self.of(other)
-        beside = np.concatenate([image[self.beside[mine] + 1], self.beside[theirs]])
-        kind = np.concatenate([self.kind[mine], self.kind[theirs]])
-        story = np.concatenate([self.story[mine], self.story[theirs]])
+    def _compare(self, word: int, other: int, mapping: Mapping[int, int]) -> Difference:
+        mine = self.key[self.of(word)]
+        permuted = mine.copy()
+        for beside, image in mapping.items():
+            rows = slice(*mine.searchsorted(np.array([beside + 1, beside + 2]) * self.width))
+            permuted[rows] += (image - beside) * self.width
+        z, found = self._largest(permuted, self.of(word), self.of(other))
+        place, kind = divmod(found, self.kinds)
+        before = {image: beside for beside, image in mapping.items()}
+        return Difference(z, word, kind, before.get(place - 1, place - 1))
+
+    def _largest(self, permuted: Ints, mine: slice, theirs: slice) -> tuple[float, int]:
+        """The largest difference of some rows, permuted, from others; and where it is."""
+        key = np.concatenate([permuted, self.key[theirs]])
         count = np.concatenate([self.count[mine], -self.count[theirs]])
-        key = ((beside + 1) * MOST_KINDS + kind) * self.stories + story
         order = np.argsort(key, kind="stable")
         key, count = key[order], count[order]
         first = np.flatnonzero(np.diff(key, prepend=-1))
@@ -126,29 +124,26 @@ class Counts:
         square = np.add.reduceat(difference**2, start)
         z = np.abs(total) / np.sqrt(np.maximum(square, 1))
         worst = int(z.argmax())
-        found = int(feature[start[worst]])
-        return Difference(
-            float(z[worst]), word, found % MOST_KINDS, int(image.argsort()[found // MOST_KINDS]) - 1
-        )
+        return float(z[worst]), int(feature[start[worst]])
 
     def distance(self, mapping: Mapping[int, int]) -> Difference:
         """The largest difference that a permutation makes."""
         return max(self.differences(mapping), key=lambda difference: difference.z)
 
-
-MOST_KINDS = 1 << 20
-NO_KEYS = np.zeros(0, dtype=np.int64)
+    def distance_alone(self, word: int, other: int) -> float:
+        """The largest difference of two words in what has no word beside them: a part of their distance."""
+        mine, theirs = self._alone(word), self._alone(other)
+        return self._largest(self.key[mine], mine, theirs)[0]
 
 
 def common_words(telling: Telling) -> frozenset[int]:
     """Words in most sentences."""
-    seen = np.zeros(len(telling.words))
-    sentences = 0
-    for story in telling.stories:
-        for sentence in story.sentences:
-            seen[list(set(sentence))] += 1
-            sentences += 1
-    return frozenset(np.flatnonzero(seen > COMMON * sentences).tolist())
+    seen: Counter[int] = Counter()
+    times = Counter(sentence for story in telling.stories for sentence in story.sentences)
+    for sentence, count in times.items():
+        for word in set(sentence):
+            seen[word] += count
+    return frozenset(word for word, count in seen.items() if count > COMMON * times.total())
 
 
 def topic_words(telling: Telling) -> frozenset[int]:
@@ -166,50 +161,71 @@ def _parts(story: Told, common: frozenset[int], topics: frozenset[int]) -> Itera
     """Everything that is counted of a story."""
     last: dict[int, Words] = {}
     for sentence in story.sentences:
-        yield _inside, ("sentence", sentence)
+        yield "sentence", sentence, None
         # What becomes of a thing shows in what is said of it next: what was taken can be dropped.
         for word in topics.intersection(sentence):
             if word in last:
-                yield _between, (("again", last[word].index(word)), last[word], sentence)
+                yield ("again", last[word].index(word)), last[word], sentence
             last[word] = sentence
-    for before, after in zip(story.sentences, story.sentences[1:], strict=False):
-        yield _between, ("next", before, after)
+    for before, after in pairwise(story.sentences):
+        yield "next", before, after
     for asked in story.questions:
         yield from _of_question(story.sentences[: asked.after], asked, common)
 
 
-def _inside(name: str, words: Words) -> list[Row]:
-    """Each word in its place, and with each other word of the sentence."""
-    length = len(words)
-    rows: list[Row] = [(word, (name, length, i), NOTHING) for i, word in enumerate(words)]
-    rows += [
-        (word, (name, length, i, j), other)
-        for i, word in enumerate(words)
-        for j, other in enumerate(words)
-        if i != j
-    ]
-    return rows
+def _rows(parts: Iterable[Part]) -> tuple[Ints, Ints, int]:
+    """(3, R) words, words beside them and kinds of places; (R) of which part, in order; how many kinds.
+
+    Texts that are the same things and as long as others have the same kinds of places.
+    """
+    shapes: dict[tuple[object, ...], tuple[list[int], list[Words]]] = {}
+    for number, (name, first, second) in enumerate(parts):
+        shape = (name, len(first), None if second is None else len(second))
+        numbers, texts = shapes.setdefault(shape, ([], []))
+        numbers.append(number)
+        texts.append(first + (second or ()))
+    tables, of_part, kinds = [NO_ROWS], [NO_ROWS[0]], 0
+    for (_, length, other), (numbers, texts) in shapes.items():
+        words = np.array(texts, dtype=np.int64).reshape(len(texts), -1)
+        inside = other is None
+        word, beside = _inside(words) if inside else _between(words[:, :length], words[:, length:])
+        kind = np.broadcast_to(np.arange(kinds, kinds + word.shape[1]), word.shape)
+        kinds += word.shape[1]
+        there = beside != NO_ROW
+        tables.append(np.array([word[there], beside[there], kind[there]]))
+        of_part.append(np.repeat(numbers, np.count_nonzero(there, axis=1)))
+    order = np.argsort(np.concatenate(of_part), kind="stable")
+    return np.hstack(tables)[:, order], np.concatenate(of_part)[order], kinds
 
 
-def _between(name: object, first: Words, second: Words) -> list[Row]:
-    """Each word of one text with each of another; a word that is in both is told from others."""
-    rows: list[Row] = []
-    shape = (name, len(first), len(second))
-    for i, one in enumerate(first):
-        for j, other in enumerate(second):
-            if one == other:
-                rows.append((one, (*shape, "same", i, j), NOTHING))
-            else:
-                rows.append((one, (*shape, "ahead", i, j), other))
-                rows.append((other, (*shape, "behind", i, j), one))
-    return rows
+def _inside(words: Ints) -> tuple[Ints, Ints]:
+    """(N, P) each word in its place, and with each other word of the sentence; and what is beside it."""
+    one, other = np.indices((words.shape[1],) * 2).reshape(2, -1)
+    return words[:, one], np.where(one == other, NOTHING, words[:, other])
+
+
+def _between(first: Ints, second: Ints) -> tuple[Ints, Ints]:
+    """(N, P) each word of one text with each of another; a word that is in both is told from others."""
+    i, j = np.indices((first.shape[1], second.shape[1])).reshape(2, -1)
+    one, other = first[:, i], second[:, j]
+    ahead = np.where(one == other, NOTHING, other)
+    behind = np.where(one == other, NO_ROW, one)
+    return np.hstack([one, other]), np.hstack([ahead, behind])
+
+
+def _repeated(rows: Ints, of_part: Ints, part: Ints, story: Ints) -> tuple[Ints, Ints]:
+    """The rows of each part that the stories have, one after another, and the stories they are in."""
+    start = np.searchsorted(of_part, np.arange(part.max(initial=0) + 2))
+    length = np.diff(start)[part]
+    skipped = start[part] - (np.cumsum(length) - length)
+    return rows[np.arange(length.sum()) + np.repeat(skipped, length)], np.repeat(story, length)
 
 
 def _of_question(past: tuple[Words, ...], asked: Asked, common: frozenset[int]) -> Iterator[Part]:
     """A question, its answer, and the sentences that it seems to be about."""
-    yield _inside, ("question", asked.question)
-    yield _inside, ("answer", asked.answer)
-    yield _between, ("answered", asked.question, asked.answer)
+    yield "question", asked.question, None
+    yield "answer", asked.answer, None
+    yield "answered", asked.question, asked.answer
     telling = _closest(past, asked.question, asked.answer, common)
     seen = set()
     for place, word in enumerate(asked.question):
@@ -217,11 +233,11 @@ def _of_question(past: tuple[Words, ...], asked: Asked, common: frozenset[int]) 
         if sentence is None:
             continue
         # What an answer has to do with a sentence depends on where the two texts meet.
-        yield _between, (("told", place, sentence.index(word)), sentence, asked.answer)
+        yield ("told", place, sentence.index(word)), sentence, asked.answer
         if sentence not in seen:
-            yield _between, ("asked", sentence, asked.question)
+            yield "asked", sentence, asked.question
             if telling and telling != sentence:
-                yield _between, ("both", sentence, telling)
+                yield "both", sentence, telling
         seen.add(sentence)
 
 
@@ -237,6 +253,6 @@ def _closest(
     asked, wanted = set(question) - common, set(answer)
     best, shared = None, 0
     for sentence in reversed(past):
-        if not wanted.isdisjoint(sentence) and len(asked.intersection(sentence)) > shared:
-            best, shared = sentence, len(asked.intersection(sentence))
+        if not wanted.isdisjoint(sentence) and (both := len(asked.intersection(sentence))) > shared:
+            best, shared = sentence, both
     return best

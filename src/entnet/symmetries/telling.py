@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from entnet.data.story import Story
 from entnet.symmetries.phrases import Phrases
@@ -52,17 +53,21 @@ class Telling:
         index: dict[str, int] = {}
 
         def numbers(tokens: Sequence[str]) -> Words:
-            return tuple(index.setdefault(token, len(index)) for token in tokens)
+            return tuple([index.setdefault(token, len(index)) for token in tokens])
+
+        @cache  # texts come again and again
+        def read_text(text: str) -> Words:
+            return numbers(phrases.join(tokenise(text)))
+
+        @cache
+        def read_answer(answer: str) -> Words:
+            return numbers(answer_token(answer).split(","))
 
         told = tuple(
             Told(
-                tuple(numbers(phrases.join(tokenise(sentence))) for sentence in story.sentences),
+                tuple([read_text(sentence) for sentence in story.sentences]),
                 tuple(
-                    Asked(
-                        question.after,
-                        numbers(phrases.join(tokenise(question.text))),
-                        numbers(answer_token(question.answer).split(",")),
-                    )
+                    Asked(question.after, read_text(question.text), read_answer(question.answer))
                     for question in story.questions
                 ),
             )

@@ -14,17 +14,20 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from entnet.data.story import Question, Story, longest_sentence
 from entnet.symmetries.phrases import Phrases
-from entnet.symmetries.telling import NO_PHRASES, Asked, Telling, Words
+from entnet.symmetries.telling import NO_PHRASES, Telling, Words
 from entnet.text import tokenise
 
-Key = tuple[Words, ...]
+Ints = NDArray[np.int32]
+Key = tuple[bytes, bytes]
+"""A question, and the sentences that it is asked of."""
 Score = Callable[[Sequence[Story]], Sequence[float]]
 """The loss of each question of these stories, in order."""
 MOST_QUESTIONS = 2_000
@@ -39,9 +42,9 @@ class Check:
     """Permuted questions whose known answer is the permuted one; of several known answers, its share."""
     contrary: float
     """The rest of the permuted questions that have a known answer."""
-    expected: float = 0.0
+    expected: float
     """Contrary answers when nothing is permuted: the same questions compared with others of their kind."""
-    variance: float = 0.0
+    variance: float
     """Of that number."""
 
     @property
@@ -50,65 +53,117 @@ class Check:
         return self.contrary <= self.expected + 5 * math.sqrt(self.variance) + 1
 
 
-@dataclass(frozen=True)
-class Case:
-    """A question with what it is asked of, as it is and as other stories may have it."""
+class Cases:
+    """Questions, what they are asked of and their answers, laid end to end as numbers."""
 
-    sentences: tuple[Words, ...]
-    """Those that share a word with the question."""
-    question: Words
-    answer: Words
-    moved_by: frozenset[int]
-    """All words of it."""
-    key: Key
-    known_answer: Words
+    def __init__(self, telling: Telling, common: frozenset[int]) -> None:
+        self.size = len(telling.words)  # and the number that is between texts
+        words: list[int] = []
+        self.ends: list[tuple[int, int, int]] = []
+        """Where each question ends, the sentences after it, and the answer."""
+        for sentences, question, answer in _cases(telling, common):
+            words += question
+            asked = len(words)
+            for sentence in sentences:
+                words.append(self.size)
+                words += sentence
+            told = len(words)
+            words += answer
+            self.ends.append((asked, told, len(words)))
+        self.words = np.array(words, dtype=np.int32)
+        lengths = np.diff([end for *_, end in self.ends], prepend=0)
+        self.case = np.repeat(np.arange(len(lengths)), lengths)
+        """Of each word the case."""
+        key = self.case * (self.size + 1) + self.words
+        _, first, one = np.unique(key, return_index=True, return_inverse=True)
+        self.first = first[one]
+        """Of each word where its case has it first."""
+
+    def named(self, groups: Sequence[frozenset[int]]) -> Ints:
+        """The words, with those of a group numbered as they come: size + 1 + group + groups · rank."""
+        kind_of = np.full(self.size + 1, -1)
+        for number, group in enumerate(groups):
+            kind_of[list(group)] = number
+        of_group = kind_of[self.words] >= 0
+        where = np.flatnonzero(of_group & (self.first == np.arange(len(self.first))))
+        kind = kind_of[self.words[where]]
+        # Sorted, the words of one case and group come together, and in the order in which it has them.
+        alike = self.case[where] * len(groups) + kind
+        order = np.argsort(alike, kind="stable")
+        rank = np.arange(len(order)) - np.searchsorted(alike, alike[order], sorter=order)
+        names = self.words.copy()
+        names[where[order]] = self.size + 1 + kind[order] + len(groups) * rank
+        named: Ints = names[self.first]
+        return named
+
+    def keys(self, names: Ints, chosen: Iterable[int]) -> Iterator[tuple[Key, bytes]]:
+        """Of some cases the question with what it is asked of, and the answer, in these names."""
+        size, text = names.itemsize, names.tobytes()
+        for case in chosen:
+            start = self.ends[case - 1][-1] if case else 0
+            asked, told, end = self.ends[case]
+            yield (
+                (text[size * start : size * asked], text[size * asked : size * told]),
+                text[size * told : size * end],
+            )
+
+
+def _cases(
+    telling: Telling, common: frozenset[int]
+) -> Iterator[tuple[tuple[Words, ...], Words, Words]]:
+    """Each question with the sentences that share a word with it, common words aside; and its answer."""
+    for story in telling.stories:
+        # Asked twice in one story, a question has one answer for reasons of its own: it counts once.
+        cases: dict[tuple[tuple[Words, ...], Words, Words], None] = {}
+        for asked in story.questions:
+            wanted = set(asked.question) - common
+            past = story.sentences[: asked.after]
+            about = tuple([sentence for sentence in past if not wanted.isdisjoint(sentence)])
+            cases[about, asked.question, asked.answer] = None
+        yield from cases
 
 
 class KnownAnswers:
     """Questions by what they are asked of, told in words that symmetries leave open."""
 
-    def __init__(self, telling: Telling, groups: Sequence[frozenset[int]], common: frozenset[int]):
-        self.kind = {word: i for i, group in enumerate(groups) for word in group}
-        self.kinds = len(groups)
-        self.common = common
-        # Asked twice in one story, a question has one answer for reasons of its own: it counts once.
-        self.cases = [
-            self._case(*case)
-            for story in telling.stories
-            for case in dict.fromkeys(
-                (self._about(story.sentences[: asked.after], asked), asked.question, asked.answer)
-                for asked in story.questions
-            )
-        ]
-        self.answers: dict[Key, Counter[Words]] = defaultdict(Counter)
-        for case in self.cases:
-            self.answers[case.key][case.known_answer] += 1
+    def __init__(self, cases: Cases, groups: Sequence[frozenset[int]]) -> None:
+        self.cases = cases
+        self.names = cases.named(groups)
+        self.keys = list(cases.keys(self.names, range(len(cases.ends))))
+        self.answers = Counter(self.keys)
+        self.asked = Counter(key for key, _ in self.keys)
         self.usual = self._contrary_shares()
 
-    def _contrary_shares(self) -> dict[Words, float]:
+    def _contrary_shares(self) -> dict[bytes, float]:
         """How often two cases that count as the same have different answers, question by question."""
-        total: Counter[Words] = Counter()
-        agreeing: dict[Words, float] = defaultdict(float)
-        for (question, *_), count in self.answers.items():
-            cases = count.total()
+        same: Counter[Key] = Counter()
+        for (key, _), n in self.answers.items():
+            same[key] += n * (n - 1)
+        total: Counter[bytes] = Counter()
+        agreeing: dict[bytes, float] = defaultdict(float)
+        for key, cases in self.asked.items():
             if cases > 1:
-                total[question] += cases
-                agreeing[question] += sum(n * (n - 1) for n in count.values()) / (cases - 1)
+                total[key[0]] += cases
+                agreeing[key[0]] += same[key] / (cases - 1)
         return {question: 1 - agreeing[question] / total[question] for question in total}
 
     def check(self, mapping: Mapping[int, int]) -> Check:
-        """Permute questions, and compare with the known answers of others."""
-        moved = [case for case in self.cases if not case.moved_by.isdisjoint(mapping)]
+        """Permute questions by words that are in no group, and compare with the known answers of others."""
+        image = np.arange(self.names.max(initial=0) + 1, dtype=self.names.dtype)
+        image[list(mapping)] = list(mapping.values())
+        names = image[self.names]
+        moved = np.flatnonzero(np.bincount(self.cases.case[names != self.names])).tolist()
+        chosen = moved[:: -(-len(moved) // MOST_QUESTIONS) or 1]
         agreeing = expected = variance = 0.0
         compared = 0
-        for case in moved[:: -(-len(moved) // MOST_QUESTIONS) or 1]:
-            key, answer = self._canonical(case.sentences, case.question, case.answer, mapping)
-            known = self.answers.get(key)
-            if known is None:
+        for case, (key, answer) in zip(chosen, self.cases.keys(names, chosen), strict=True):
+            total = self.asked.get(key, 0)
+            if not total:
                 continue
-            same, total = known[answer], known.total()
-            if key == case.key:  # a question is no witness for itself
-                same, total = same - (answer == case.known_answer), total - 1
+            same = self.answers.get((key, answer), 0)
+            own, own_answer = self.keys[case]
+            if key == own:  # a question is no witness for itself
+                same, total = same - (answer == own_answer), total - 1
             if total:
                 usual = self.usual.get(key[0], 0.0)
                 agreeing += same / total
@@ -117,60 +172,20 @@ class KnownAnswers:
                 compared += 1
         return Check(agreeing, compared - agreeing, expected, variance)
 
-    def _case(self, sentences: tuple[Words, ...], question: Words, answer: Words) -> Case:
-        words = frozenset(word for text in (*sentences, question, answer) for word in text)
-        key, known_answer = self._canonical(sentences, question, answer, {})
-        return Case(sentences, question, answer, words, key, known_answer)
 
-    def _about(self, past: tuple[Words, ...], asked: Asked) -> tuple[Words, ...]:
-        """The sentences that share a word with the question, common words aside."""
-        wanted = set(asked.question) - self.common
-        return tuple(sentence for sentence in past if not wanted.isdisjoint(sentence))
-
-    def _canonical(
-        self,
-        sentences: tuple[Words, ...],
-        question: Words,
-        answer: Words,
-        mapping: Mapping[int, int],
-    ) -> tuple[Key, Words]:
-        """Permuted, with words of a group numbered as they come: −1 − group − groups · rank."""
-        names: dict[int, int] = {}
-        ranks = [0] * self.kinds
-
-        def name(word: int) -> int:
-            if word in names:
-                return names[word]
-            image = mapping.get(word, word)
-            kind = self.kind.get(image)
-            if kind is None:
-                names[word] = image
-            else:
-                names[word] = -1 - kind - self.kinds * ranks[kind]
-                ranks[kind] += 1
-            return names[word]
-
-        key = tuple([tuple([name(word) for word in text]) for text in (question, *sentences)])
-        return key, tuple([name(word) for word in answer])
-
-
-def changed_answers(telling: Telling, mapping: Mapping[int, int]) -> Check:
-    """Questions that stay as they are, and their stories with them: their answers must stay too.
+def changed_answers(telling: Telling, mapping: Mapping[int, int]) -> int:
+    """How many questions stay as they are, and their stories with them, while their answers change.
 
     Yes and no stand in no story and in no question, so a permutation of the two would change answers alone.
     """
-    agreeing = contrary = 0
+    unmoved = frozenset(mapping).isdisjoint
     stories = telling.stories
-    for story in stories[:: -(-len(stories) // MOST_QUESTIONS) or 1]:
-        first_moved = next(
-            (i for i, text in enumerate(story.sentences) if not mapping.keys().isdisjoint(text)),
-            len(story.sentences),
-        )
-        for asked in story.questions:
-            if asked.after <= first_moved and mapping.keys().isdisjoint(asked.question):
-                stays = mapping.keys().isdisjoint(asked.answer)
-                agreeing, contrary = agreeing + stays, contrary + (not stays)
-    return Check(agreeing, contrary)
+    return sum(
+        all(map(unmoved, (asked.question, *story.sentences[: asked.after])))
+        for story in stories[:: -(-len(stories) // MOST_QUESTIONS) or 1]
+        for asked in story.questions
+        if not unmoved(asked.answer)
+    )
 
 
 def permute_text(text: str, mapping: Mapping[str, str], phrases: Phrases = NO_PHRASES) -> str:
