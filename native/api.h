@@ -23,11 +23,12 @@ struct EntnetModel {
   const float* fixed_mask;       // (L, d), where the mask is not trained and not all ones
   const int64_t* key_words;      // (m), where keys are tied to words
   const unsigned char* allowed;  // (|V|), where only some words can be answers
-  const unsigned char* entity;   // (|V|), where a story gets a slot for each of these words as it names them
+  const unsigned char* entity;   // (|V|), where a story names its slots: how many a word gets, 0 for most
   float* parameters;
   int64_t parameter_count;
   int64_t embedding, keys, U, V, W, H, R, slope, read_slope, gate_bias, candidate_bias;
   int64_t story_mask, question_mask, gate_mask;
+  int64_t ordinals, ordinal_count;  // what the second, third, … slot of a word adds to its embedding
 };
 
 struct EntnetBatch {

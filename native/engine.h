@@ -68,6 +68,7 @@ static void each_part(const EntnetModel& model, const Network& net, const Sums& 
   place(model.gate_bias, from.gate_bias, 1, net.m, net.M);
   place(model.candidate_bias, from.bias, 1, d, D);
   place(model.keys, from.keys, net.m, d, D);
+  place(model.ordinals, from.ordinals, net.ordinal_count, d, D);
   if (model.slope_units == d) {
     place(model.slope, from.slope, 1, d, D);
     place(model.read_slope, from.read_slope, 1, d, D);
@@ -123,7 +124,7 @@ static Touched collect(const StoryCall& call, float* out) {
   merge(call, first);
   if (!net.keys_per_story) {
     keys_backward(model, net, net.keys, first.sums.key_input, first.sums.keys, first.sums);
-    if (model.keys < 0) keys_to_words(net, model.key_words, nullptr, first.sums.keys, first.embedding);
+    if (model.keys < 0) keys_to_words(net, model.key_words, nullptr, nullptr, first.sums.keys, first.embedding, nullptr);
   }
   each_part(model, net, first.sums,
             [&](int64_t offset, const float* from, int64_t rows, int64_t n, int64_t width) {

@@ -11,6 +11,8 @@ namespace ENTNET_ISA {
 struct Network {
   int64_t L, V, d, m, D, M;
   Embedding embedding;
+  const float* ordinals;  // (ordinal_count, d), dense; null where each word has one slot
+  int64_t ordinal_count;
   MemoryWeights memory;
   ReadWeights read;
   float *story_mask, *question_mask, *gate_mask;  // (L, D); null for a bag of words, or as the story's
@@ -35,6 +37,7 @@ static void cut_network(Cutter& cut, const EntnetModel& model, Network& net) {
   net.L = model.sentence_length, net.V = model.vocabulary, net.d = model.width, net.m = model.slots;
   net.D = padded(net.d), net.M = padded(net.m);
   net.embedding = {part(model, model.embedding), net.d, net.D};
+  net.ordinals = part(model, model.ordinals), net.ordinal_count = model.ordinal_count;
   const int64_t square = net.d * net.D;
   const bool masked = model.story_mask >= 0 || model.fixed_mask;
   net.story_mask = masked ? cut.floats(net.L * net.D) : nullptr;
@@ -104,11 +107,15 @@ static void key_input_of(const Network& net, int64_t matrix_V, const float* keys
   if (matrix_V == ENTNET_TRAINED) gemm_add<ROWS>(net.m, net.D, net.d, keys, net.D, net.matrix_Vt, net.D, out, net.D);
 }
 
-// w_j from embeddings, with dropped dimensions where `keep` (D) is given.
-static void keys_of_words(const Network& net, const int64_t* words, const float* keep, float* out) {
+// w_j from embeddings, with dropped dimensions where `keep` (D) is given; `ordinals` (m), or null, says which of its
+// word's slots each is.
+static void keys_of_words(const Network& net, const int64_t* words, const int64_t* ordinals, const float* keep,
+                          float* out) {
   for (int64_t j = 0; j < net.m; ++j) {
     float* row = out + j * net.D;
     pad_row(row, net.embedding.rows + words[j] * net.d, net.d, net.D);
+    if (ordinals && ordinals[j])
+      for (int64_t i = 0; i < net.d; ++i) row[i] += net.ordinals[(ordinals[j] - 1) * net.d + i];
     if (keep)
       for (int64_t i = 0; i < net.D; i += LANES) store(row + i, load(row + i) * load(keep + i));
   }
@@ -133,7 +140,7 @@ static void pack_memory(const EntnetModel& model, const Network& net) {
   if (model.keys >= 0)
     pad_rows(net.keys, part(model, model.keys), net.m, d, D);
   else
-    keys_of_words(net, model.key_words, nullptr, net.keys);
+    keys_of_words(net, model.key_words, nullptr, nullptr, net.keys);
   key_input_of(net, model.matrix_V, net.keys, net.key_input);
 }
 

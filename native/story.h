@@ -39,6 +39,7 @@ struct StoryPlace {
   int64_t row, question;     // its first sentence and question in the thread's room
   const float* keep;         // (D), or null
   const int64_t* key_words;  // (m), or null where keys are free
+  const int64_t* ordinals;   // (m), or null: which of its word's slots each is
 };
 
 // Calls work(place) for every story of the thread, in order; returns the sentences and questions in all.
@@ -98,7 +99,7 @@ static void candidate_inputs(const StoryCall& call, const ThreadSpace& at, int64
     fill_zero(at.candidate, N * net.D);
 }
 
-// The network for a story that gets a slot for each entity as it is first named: up to as many as the network has.
+// The network for a story that gets the slots of each entity as it is first named: up to as many as the network has.
 static Network name_slots(const StoryCall& call, const ThreadSpace& at, StoryPlace& place) {
   const EntnetBatch& batch = *call.batch;
   const int64_t L = batch.sentence_length;
@@ -106,21 +107,25 @@ static Network name_slots(const StoryCall& call, const ThreadSpace& at, StoryPla
   for (int64_t t = 0; t < place.T; ++t) {
     const int64_t* words = batch.words + (place.start + t) * L;
     for (int64_t l = 0; l < L; ++l) {
-      if (!call.model->entity[words[l]] || m == call.net.m) continue;
+      const int64_t count = call.model->entity[words[l]];
+      if (!count || m + count > call.net.m) continue;
       int64_t j = 0;
       while (j < m && at.named[j] != words[l]) ++j;
-      if (j == m) at.named[m++] = words[l];
+      if (j < m) continue;
+      for (int64_t ordinal = 0; ordinal < count; ++ordinal, ++m)
+        at.named[m] = words[l], at.ordinals[m] = ordinal;
     }
     at.live[t] = m;
   }
   place.key_words = at.named;
+  place.ordinals = at.ordinals;
   return with_slots(call.net, m);
 }
 
 static StoryInput scan_input(const StoryCall& call, const Network& net, const ThreadSpace& at,
                              const StoryPlace& place) {
   if (net.keys_per_story) {
-    keys_of_words(net, place.key_words, place.keep, at.keys);
+    keys_of_words(net, place.key_words, place.ordinals, place.keep, at.keys);
     key_input_of(net, call.model->matrix_V, at.keys, at.key_input);
   }
   if (at.noise) {
@@ -173,13 +178,17 @@ static void keys_backward(const EntnetModel& model, const Network& net, const fl
   }
 }
 
-static void keys_to_words(const Network& net, const int64_t* words, const float* keep, const float* dkeys,
-                          const EmbeddingGradient& into) {
+static void keys_to_words(const Network& net, const int64_t* words, const int64_t* ordinals, const float* keep,
+                          const float* dkeys, const EmbeddingGradient& into, float* dordinals) {
   for (int64_t j = 0; j < net.m; ++j) {
     float* row = into.row(words[j], net.D);
+    float* beside = ordinals && ordinals[j] ? dordinals + (ordinals[j] - 1) * net.D : nullptr;
     const float* from = dkeys + j * net.D;
-    for (int64_t i = 0; i < net.D; i += LANES)
-      store(row + i, load(row + i) + (keep ? load(from + i) * load(keep + i) : load(from + i)));
+    for (int64_t i = 0; i < net.D; i += LANES) {
+      const vec share = keep ? load(from + i) * load(keep + i) : load(from + i);
+      store(row + i, load(row + i) + share);
+      if (beside) store(beside + i, load(beside + i) + share);
+    }
   }
 }
 
@@ -212,7 +221,7 @@ static void scan_gradients(const StoryCall& call, const Network& net, const Thre
                  });
   if (!net.keys_per_story) return;
   keys_backward(*call.model, net, at.keys, sums.key_input, sums.keys, sums);
-  keys_to_words(net, place.key_words, place.keep, sums.keys, at.embedding);
+  keys_to_words(net, place.key_words, place.ordinals, place.keep, sums.keys, at.embedding, sums.ordinals);
 }
 
 // Gradients of W and of the sentences, for all of the thread's.

@@ -162,7 +162,7 @@ struct Network {
   EntnetModel model{};
   Floats parameters, mask;
   Integers key_words;
-  std::vector<unsigned char> allowed;
+  std::vector<unsigned char> allowed, entity;
 
   int64_t part(int64_t size) {
     const int64_t at = (int64_t)parameters.size();
@@ -171,13 +171,13 @@ struct Network {
     return at;
   }
 
-  Network(int64_t m, int64_t d, int64_t V, int64_t L, unsigned options) {
+  Network(int64_t m, int64_t d, int64_t V, int64_t L, unsigned options, bool named) {
     model.slots = m, model.width = d, model.vocabulary = V, model.sentence_length = L;
     model.over_slots = (options & 1) != 0, model.hops = 1 + options % 3, model.normalise = (options & 2) != 0, model.close_on_empty = 1;
     model.slope_units = options & 4 ? d : 1;
     model.gate = gate_of(options);
     model.matrix_U = options % 3, model.matrix_V = (options / 3) % 3, model.matrix_W = (options / 9) % 3;
-    const int64_t keys = (options >> 3) % 3;  // free, tied or with the stories
+    const int64_t keys = named ? 2 : (options >> 3) % 3;  // free, tied or with the stories, if not named by them
     const int64_t encoder = (options >> 2) % 3;
     model.embedding = part(V * d);
     for (int64_t i = 0; i < d; ++i) parameters[(size_t)i] = 0.0f;
@@ -199,6 +199,14 @@ struct Network {
       for (int64_t j = 0; j < m; ++j) key_words.push_back(1 + draw(V - 1));
       model.key_words = key_words.data();
     }
+    model.ordinals = -1;
+    if (named) {  // some words get several slots, others none
+      model.gate = {};
+      for (int64_t a = 0; a < V; ++a) entity.push_back((unsigned char)(a % 4));
+      model.entity = entity.data();
+      model.ordinal_count = 2;
+      model.ordinals = part(model.ordinal_count * d);
+    }
     if (options & 16) {
       for (int64_t a = 0; a < V; ++a) allowed.push_back(a % 3 != 1);
       model.allowed = allowed.data();
@@ -207,7 +215,7 @@ struct Network {
     model.parameter_count = (int64_t)parameters.size();
   }
 
-  bool takes_story_keys() const { return model.keys < 0 && !model.key_words; }
+  bool takes_story_keys() const { return model.keys < 0 && !model.key_words && !model.entity; }
 };
 
 struct Batch {
@@ -232,8 +240,8 @@ struct Batch {
       for (int64_t i = 0; i < S * model.slots; ++i) keys.push_back(draw(V));
     if (dropout)
       for (int64_t i = 0; i < S * model.width; ++i) keep.push_back(draw(2) ? 2.0f : 0.0f);
-    if (dropout) noise = normal(N * model.slots * model.width);
-    if (dropout) ends = normal(S * model.slots * model.width);
+    if (dropout && !model.entity) noise = normal(N * model.slots * model.width);
+    if (dropout && !model.entity) ends = normal(S * model.slots * model.width);
     view = {N, S, Q, threads, L, L, words.data(), offsets.data(), question_words.data(), steps.data(),
             answers.data(), keys.empty() ? nullptr : keys.data(), keep.empty() ? nullptr : keep.data(),
             dropout ? quiet.data() : nullptr, noise.empty() ? nullptr : noise.data(),
@@ -241,8 +249,8 @@ struct Batch {
   }
 };
 
-void test_engine(int64_t m, int64_t d, unsigned options, int64_t threads) {
-  Network net(m, d, 11, 4, options);
+void test_engine(int64_t m, int64_t d, unsigned options, int64_t threads, bool named = false) {
+  Network net(m, d, 11, 4, options, named);
   Engine* engine = entnet_engine_new(&net.model);
   Floats gradients(net.parameters.size()), first(gradients), second(gradients);
   const bool adam = options & 128;
@@ -489,6 +497,10 @@ int main() {
       for (int64_t ways : {1, 2}) test_reduce(units, ways);
       for (int option = 0; option < 8; ++option) test_hops(units, option % 2, option / 2 % 2, option / 4);
     }
+    // Words and no slots answer, and no gate has a bias of its own.
+    for (const auto& size : sizes)
+      for (unsigned options = 0; options < 256; options += 22)
+        if (!(options & 33)) test_engine(size[0], size[1], options, 1 + options % 3, true);
     dice = kept;
     test_windows();
     test_running();

@@ -9,7 +9,7 @@ namespace ENTNET_ISA {
 struct Sums {
   float *story_mask, *question_mask, *gate_mask;
   float *U, *V, *W, *H, *R;
-  float *slope, *read_slope, *gate_bias, *bias, *keys, *key_input;
+  float *slope, *read_slope, *gate_bias, *bias, *keys, *key_input, *ordinals;
   float* start;
   int64_t size;
 };
@@ -25,7 +25,7 @@ struct ThreadSpace {
   int64_t** predictions;                   // (Q)
   float *keys, *key_input, *keep;          // of the story in hand: (m, D), (m, D), (D)
   float* noise;                            // of the same: (T, m, D), or null
-  int64_t *named, *live, *asked_live;      // of the same, where slots are named: (m), (T), (Q)
+  int64_t *named, *ordinals, *live, *asked_live;  // of the same, where slots are named: (m), (T), (Q)
   StoryTrace trace;
   ScanScratch scratch;
   Sums sums;
@@ -51,6 +51,7 @@ static void cut_sums(Cutter& cut, const EntnetModel& model, const Network& net, 
   out.bias = cut.floats(net.D);
   out.keys = cut.floats(net.m * net.D);
   out.key_input = cut.floats(net.m * net.D);
+  out.ordinals = cut.floats(net.ordinal_count * net.D);
   out.size = (int64_t)((cut.at - start) / sizeof(float));
   cut.gaps = true;
 }
@@ -85,9 +86,10 @@ static void cut_thread(Cutter& cut, const EntnetModel& model, const Network& net
   out.key_input = net.keys_per_story ? cut.floats(size) : net.key_input;
   out.keep = cut.floats(net.D);
   out.noise = noisy ? cut.floats(T * size) : nullptr;
-  out.named = out.live = out.asked_live = nullptr;
+  out.named = out.ordinals = out.live = out.asked_live = nullptr;
   if (model.entity) {
     out.named = static_cast<int64_t*>(cut.bytes((size_t)net.m * sizeof(int64_t)));
+    out.ordinals = static_cast<int64_t*>(cut.bytes((size_t)net.m * sizeof(int64_t)));
     out.live = static_cast<int64_t*>(cut.bytes((size_t)T * sizeof(int64_t)));
     out.asked_live = static_cast<int64_t*>(cut.bytes((size_t)Q * sizeof(int64_t)));
   }

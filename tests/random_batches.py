@@ -60,6 +60,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "three-hops-named": {**NAMED, "hops": 3, "separate_encoders": True},
     "named-slots-many": {**NAMED, "slots": 40, "separate_encoders": True},
     "named-slots-few": {**NAMED, "key_words": ("w3",), "dropout": 0.5},
+    "named-slots-several": {**NAMED, "key_slots": (1, 3, 2, 1, 4, 1, 1, 2, 1, 1, 1), "slots": 9},
+    "named-slots-four-each": {**NAMED, "key_slots": (4,) * 11, "slots": 44, "dropout": 0.5},
     "slots-answer": {"output": "slots"},
     "simple": {
         "output": "slots",

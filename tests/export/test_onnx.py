@@ -39,7 +39,7 @@ class Runtime:
         self.reset()
 
     def reset(self) -> None:
-        self.named: list[str] = []
+        self.named: list[int] = []
         self.held = Held()
         nothing = np.zeros((0, self.about["width"]))
         self.memory = np.array(self.about.get("memory", nothing), np.float32)
@@ -62,20 +62,22 @@ class Runtime:
         """The sentence with its context in the last of its places."""
         of = self.about["context"]
         if of is not None:
-            context = Context(of["length"], frozenset(of["people"]), frozenset(of["places"]))
+            kinds = (frozenset(of[kind]) for kind in ("people", "places", "things"))
+            context = Context(of["length"], *kinds)
             beside, self.held = context.heard(words[: -context.size].tolist(), self.held)
             words[-context.size :] = beside
         return words
 
     def _slots(self, text: str) -> np.ndarray:
-        """A slot for each key word when it is first named."""
-        words = self.about["keyWords"]
+        """The slots of each key word when it is first named."""
         for word in tokenise(text, self.about["lowercase"]):
-            if word in words and word not in self.named and len(self.named) < self.about["slots"]:
-                self.named.append(word)
-                key = np.array([self.about["keys"][words.index(word)]], np.float32)
-                self.memory = np.concatenate([self.memory, key])
-        return np.array([words.index(word) for word in self.named], np.int64)
+            rows = [row for row, key in enumerate(self.about["keyWords"]) if key == word]
+            room = self.about["slots"] - len(self.named)
+            if rows and rows[0] not in self.named and len(rows) <= room:
+                self.named += rows
+                keys = np.array([self.about["keys"][row] for row in rows], np.float32)
+                self.memory = np.concatenate([self.memory, keys])
+        return np.array(self.named, np.int64)
 
     def ask(self, text: str) -> tuple[np.ndarray, np.ndarray]:
         probabilities, attention = self.answer.run(

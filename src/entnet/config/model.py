@@ -12,6 +12,23 @@ from entnet.config.base import Config
 
 Matrix = Literal["trained", "identity", "zero"]
 
+MOST_KEY_SLOTS = 16
+"""Of one word."""
+
+CONTEXT_NAMES = 2
+"""As many people have their names in a context, and what was told of them."""
+CONTEXT_PLACES = 3
+"""Sentences that are kept of where each person is: all stand beside a sentence for the first whom it is
+about, and the last one for the second."""
+CONTEXT_THINGS = (4, 2)
+"""Sentences about things that stand beside a sentence: for the first whom it is about, and the second."""
+
+
+def context_size(length: int, things: bool) -> int:
+    """Places that a context takes, if so many words of a sentence are kept: names, and sentences."""
+    sentences = CONTEXT_PLACES + 1 + (sum(CONTEXT_THINGS) if things else 0)
+    return CONTEXT_NAMES + sentences * length if length else 0
+
 
 @dataclass(frozen=True)
 class ModelConfig(Config):
@@ -101,6 +118,10 @@ class EntNetConfig(ModelConfig):
     key_words: tuple[str, ...] = ()
     """With tied keys: the word that each slot stands for. With "named": words that get a slot, at most
     ``slots`` in a story."""
+    key_slots: tuple[int, ...] = ()
+    """With "named": how many slots each of ``key_words`` gets, 1 when not given. The keys of its second,
+    third, … are its embedding and a learned vector, the same for all words: a slot holds one thing well,
+    and several only in part."""
 
     context_length: int = 0
     """Beside each sentence, in the last of its ``sentence_length`` places, stands what was told before of
@@ -110,6 +131,8 @@ class EntNetConfig(ModelConfig):
     """Words that say whom a sentence is about; one without them is about those of the one before."""
     context_places: tuple[str, ...] = ()
     """A sentence that has one of these words is kept, to stand beside later ones."""
+    context_things: tuple[str, ...] = ()
+    """So is one that has one of these, until another is told of the same thing."""
 
     output: Literal["words", "slots"] = "words"
     """(6) over words, or the attention itself as a distribution over slots."""
@@ -140,8 +163,8 @@ class EntNetConfig(ModelConfig):
 
     @property
     def context_size(self) -> int:
-        """Places that the context takes: two names, and four sentences."""
-        return 2 + 4 * self.context_length if self.context_length else 0
+        """Places that the context takes."""
+        return context_size(self.context_length, bool(self.context_things))
 
     def check(self) -> None:
         super().check()
@@ -171,9 +194,20 @@ class EntNetConfig(ModelConfig):
                 bool(self.key_words), "named keys need key_words, the words that get a slot"
             )
             self.require(not self.gate_bias, "named slots have no gate_bias: none is the first")
+            self.require(
+                not self.key_slots or len(self.key_slots) == len(self.key_words),
+                f"{len(self.key_slots)} key_slots for {len(self.key_words)} key_words: one each is needed",
+            )
+            self.require(
+                all(1 <= count <= MOST_KEY_SLOTS for count in self.key_slots),
+                f"key_slots must be from 1 to {MOST_KEY_SLOTS}",
+            )
             self.require(self.output == "words", 'named keys answer with words: output = "words"')
         else:
             self.require(not self.key_words, "key_words are for tied and named keys only")
+        self.require(
+            self.keys == "named" or not self.key_slots, 'key_slots are for keys = "named" only'
+        )
         self.require(
             self.context_length >= 0 and self.context_size < self.sentence_length,
             f"context_length is {self.context_length}, and the context takes {self.context_size} places, "

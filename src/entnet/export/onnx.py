@@ -8,8 +8,9 @@ needed to run them. Words go in as numbers, padded with 0; ``network.json`` says
     network.json  the memory to begin with, L, and the words
 
 Where a story names its own slots, the memory begins empty and m grows: before a sentence is read, each of
-``keyWords`` that it names for the first time appends its row of ``keys`` to the memory. ``step.onnx`` then
-takes ``slots (m)`` too: which of the key words each row stands for.
+``keyWords`` that it names for the first time appends its rows of ``keys`` to the memory, as many as the
+word has among the key words, unless there would be more than ``slots``. ``step.onnx`` then takes
+``slots (m)`` too: which of the key words each row stands for.
 
 Where a network reads a context (``context`` in network.json), L is ``places``: ``sentenceLength`` words of
 the sentence, and after them what stands beside it, as ``entnet/data/context.py`` has it. Questions have

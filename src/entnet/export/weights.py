@@ -22,7 +22,7 @@ from entnet.models.entnet import EntNet
 def network_arrays(model: EntNet) -> dict[str, np.ndarray | None]:
     """The network's arrays in single precision; one that is not there is None.
 
-    Where a story names its own slots, ``keys`` and ``keyInput`` have a row for every word that gets one.
+    Where a story names its own slots, ``keys`` and ``keyInput`` have a row for every slot of every word.
     """
     config = model.config
     if config.keys == "story":
@@ -31,7 +31,7 @@ def network_arrays(model: EntNet) -> dict[str, np.ndarray | None]:
             "only networks with keys of their own can be exported"
         )
     named = config.keys == "named"
-    keys = model.keys(model.get_buffer("key_ids") if named else None)
+    keys = model.keys_of(named_rows(model))[0] if named else model.keys()
     parameters = model.memory.scan_parameters(keys)
     readout = model.readout
     slope = None if model.memory.slope is None else model.memory.slope.expand(config.width)
@@ -59,10 +59,12 @@ def plain_network(model: EntNet) -> dict[str, Any]:
     mask = arrays["questionMask"]
     if mask is not None:  # questions have nothing beside them
         arrays["questionMask"] = mask[: model.config.longest_sentence]
-    if model.config.keys == "named":  # rows of the embedding, which are there
+    if model.config.keys == "named" and not model.config.key_slots:
+        # Rows of the embedding, which are there.
         arrays["keys"] = None
     config, memory, shape = model.config, model.memory, model.memory.gate_shape
-    entities = model.vocab.encode(config.key_words) if config.keys == "named" else None
+    words = model.vocab.words
+    entities = named_rows(model) if config.keys == "named" else None
     allowed = model.get_buffer("allowed") if config.output == "words" else None
     return {
         "width": config.width,
@@ -77,9 +79,11 @@ def plain_network(model: EntNet) -> dict[str, Any]:
         "normFloor": memory.norm_floor,
         "closeOnEmpty": config.close_on_empty,
         "gateShape": None if shape is None else shape._asdict(),
-        "keyWords": list(config.key_words),
+        "keyWords": list(
+            config.key_words if entities is None else map(words.__getitem__, entities)
+        ),
         "entities": entities,
-        "words": list(model.vocab.words),
+        "words": list(words),
         "other": model.vocab.other,
         "runningText": model.vocab.reads_running_text,
         "allowed": None if allowed is None else allowed.nonzero().flatten().tolist(),
@@ -87,11 +91,17 @@ def plain_network(model: EntNet) -> dict[str, Any]:
     }
 
 
+def named_rows(model: EntNet) -> list[int]:
+    """The word of each slot that a story may name: as often as the word has slots."""
+    return [word for word, count in model.entities.items() for _ in range(count)]
+
+
 def _context(context: Context) -> dict[str, Any]:
     return {
         "length": context.length,
         "people": sorted(context.people),
         "places": sorted(context.places),
+        "things": sorted(context.things),
     }
 
 

@@ -49,10 +49,11 @@ def context_of(config: ModelConfig, vocab: Vocab) -> Context | None:
     """What such a network reads beside each sentence; None for most, which read nothing more."""
     if not isinstance(config, EntNetConfig) or not config.context_length:
         return None
-    people, places = (
-        frozenset(vocab.encode(words)) for words in (config.context_people, config.context_places)
+    people, places, things = (
+        frozenset(vocab.encode(words))
+        for words in (config.context_people, config.context_places, config.context_things)
     )
-    return Context(config.context_length, people, places)
+    return Context(config.context_length, people, places, things)
 
 
 def encode_stories(stories: Sequence[Story], vocab: Vocab, config: ModelConfig) -> Corpus:

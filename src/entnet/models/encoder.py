@@ -42,6 +42,10 @@ class Encoder(nn.Module):
                 nn.init.normal_(self.story_mask, std=config.weight_scale)
                 if self.gate_mask is not None:
                     nn.init.normal_(self.gate_mask, std=config.weight_scale)
+            for mask in (self.story_mask, self.gate_mask):
+                if mask is not None and config.context_size:
+                    # What stands beside a sentence counts for nothing until it is learnt what for.
+                    nn.init.zeros_(mask.data[config.longest_sentence :])
         self.kind = config.encoder
 
     def mask_for_story(self) -> Tensor | None:

@@ -16,7 +16,7 @@ from entnet.models.compiled import stream_of
 from entnet.models.encoder import Encoder, encode
 from entnet.models.layers import dropout_mask
 from entnet.models.memory import Memory, MemoryState
-from entnet.models.named import NamedSlots, name_slots
+from entnet.models.named import NamedSlots, name_slots, newly_named, ordinals_of
 from entnet.models.own_code import is_own_method
 from entnet.models.readout import Reading, Readout
 from entnet.text import Vocab
@@ -54,8 +54,11 @@ class EntNet(StoryModel):
         self.register_buffer(
             "key_ids", torch.tensor(vocab.encode(config.key_words)), persistent=False
         )
-        self.entities = frozenset(vocab.encode(config.key_words) if config.keys == "named" else ())
-        """Numbers of the words that get a slot as a story names them."""
+        self.entities: dict[int, int] = {}
+        """Words that get slots as a story names them, and how many."""
+        if config.keys == "named":
+            counts = config.key_slots or (1,) * len(config.key_words)
+            self.entities = dict(zip(vocab.encode(config.key_words), counts, strict=True))
         self.context = context_of(config, vocab)
         """What is read beside each sentence; None for nothing."""
         allowed = torch.full((config.vocabulary,), config.answer_set == "vocabulary")
@@ -141,7 +144,7 @@ class EntNet(StoryModel):
         """The same, with the attention over slots; ``alone`` as in ``Readout``, ``pressures`` as in the
         scan. To ``ended`` goes the memory after each story: (S, m, d)"""
         named = self._named(batch)
-        keys = self.keys(batch.story_keys if named is None else named.words)
+        keys = self.keys(batch.story_keys) if named is None else self._keys_of(*named[:2])
         sentences = encode(batch.words, self.embedding, self.encoder.mask_for_story())
         gate_input = self._gate_view(batch.words, sentences)
         question = encode(batch.question_words, self.embedding, self.encoder.mask_for_question())
@@ -240,11 +243,8 @@ class EntNet(StoryModel):
         return state._replace(context=held), [*own, *beside]
 
     def _with_slots_for(self, state: MemoryState, words: Sequence[int]) -> MemoryState:
-        """A slot more for each entity that is named for the first time, as long as there is room."""
-        new = [word for word in dict.fromkeys(words) if word in self.entities]
-        new = [word for word in new if word not in state.named][
-            : self.config.slots - len(state.named)
-        ]
+        """Slots more for each entity that is named for the first time, as long as there is room."""
+        new = newly_named(words, state.named, self.entities, self.config.slots)
         if not new:
             return state
         keys = self.keys_of(new)
@@ -255,9 +255,20 @@ class EntNet(StoryModel):
         )
 
     def keys_of(self, words: Sequence[int]) -> Tensor:
-        """Keys of slots that stand for words: (1, m, d)"""
-        numbers = torch.tensor([words], dtype=torch.int64).to(self.embedding.device)
-        return nn.functional.embedding(numbers, self.embedding.detach())
+        """Keys of slots that stand for words, each as often as it has slots: (1, m, d)"""
+        numbers, ordinals = (
+            torch.tensor([values], dtype=torch.int64).to(self.embedding.device)
+            for values in (list(words), ordinals_of(words))
+        )
+        return self._keys_of(numbers, ordinals).detach()
+
+    def _keys_of(self, words: Tensor, ordinals: Tensor) -> Tensor:
+        """(S, m) and (S, m) → (S, m, d)"""
+        keys = nn.functional.embedding(words, self.embedding)
+        if self.memory.ordinals is None:
+            return keys
+        none = self.memory.ordinals.new_zeros(1, self.config.width)
+        return keys + nn.functional.embedding(ordinals, torch.cat([none, self.memory.ordinals]))
 
     def read(self, state: MemoryState, question_words: Tensor) -> Reading:
         """Answer a question, words (S, L), from each memory."""

@@ -55,6 +55,8 @@ class Memory(nn.Module):
     gate_bias: Tensor | None
     candidate_bias: Tensor | None
     slope: Tensor | None
+    ordinals: Tensor | None
+    """(n - 1, d): what the second, third, … slot of a word adds to its embedding, for a key."""
 
     def __init__(self, config: EntNetConfig) -> None:
         super().__init__()
@@ -67,6 +69,10 @@ class Memory(nn.Module):
         self.W = square_matrix(config.W, d, scale)
         self.keys = (
             nn.Parameter(torch.randn(m, d) * config.key_scale) if (config.keys == "free") else None
+        )
+        more = max(config.key_slots, default=1) - 1
+        self.ordinals = (
+            nn.Parameter(torch.randn(more, d) * config.embedding_scale) if more else None
         )
         bias_scale = scale if config.bias_init == "normal" else 0.0
         self.gate_bias = nn.Parameter(torch.randn(m) * bias_scale) if config.gate_bias else None

@@ -7,7 +7,7 @@ code and PyTorch see the same numbers, and one update runs over all of them.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import torch
@@ -47,6 +47,7 @@ _PARTS = {
     "story_mask": "encoder.story_mask",
     "question_mask": "encoder.question_mask",
     "gate_mask": "encoder.gate_mask",
+    "ordinals": "memory.ordinals",
 }
 
 
@@ -106,7 +107,7 @@ class CompiledNetwork:
         fixed_mask: Tensor | None = None,
         key_words: Tensor | None = None,
         allowed: Tensor | None = None,
-        entities: Collection[int] = (),
+        entities: Mapping[int, int] | None = None,
         norm_floor: float = 0.0,
         gate_shape: tuple[float, float, float, float] | None = None,
         move: bool = True,
@@ -132,7 +133,8 @@ class CompiledNetwork:
         self._entities: Tensor | None = None
         if config.keys == "named":
             self._entities = torch.zeros(config.vocabulary, dtype=torch.uint8)
-            self._entities[list(entities)] = 1
+            for word, count in (entities or {}).items():
+                self._entities[word] = count
         self.library = loaded
         struct = ModelStruct(**self._description(norm_floor), **gate_fields(gate_shape))
         self.handle: int | None = loaded.entnet_engine_new(ctypes.byref(struct))
@@ -165,6 +167,7 @@ class CompiledNetwork:
             "entity": address(self._entities),
             "parameters": self.flat.data_ptr(),
             "parameter_count": self.flat.numel(),
+            "ordinal_count": max(c.key_slots, default=1) - 1,
             **{field: self.starts.get(name, -1) for field, name in _PARTS.items()},
         }
 

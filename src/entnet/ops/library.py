@@ -131,7 +131,7 @@ ModelStruct = _structure(
     real: gate_threshold gate_scale gate_shift gate_learns
     pointer: fixed_mask key_words allowed entity parameters
     integer: parameter_count embedding keys U V W H R slope read_slope gate_bias candidate_bias
-    integer: story_mask question_mask gate_mask
+    integer: story_mask question_mask gate_mask ordinals ordinal_count
     """,
 )
 BatchStruct = _structure(

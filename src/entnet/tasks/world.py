@@ -41,9 +41,12 @@ class WorldConfig(Config):
     filled: float = FILLED_SHARE
     """Share of the stories that have unknown words in their sentences."""
     slots_for: tuple[str, ...] = ("person", "thing", "place")
-    """Kinds of names that get a slot, where keys are named."""
+    """Kinds of names that get slots, where keys are named."""
+    several: int = 4
+    """Slots of each person and thing; a place has one."""
 
     def check(self) -> None:
+        self.at_least(1, "several")
         known = [kind.name for kind in KINDS]
         self.require(set(self.slots_for) <= set(known), f"slots_for: kinds are {', '.join(known)}")
 
@@ -56,10 +59,8 @@ def run(spec: RunSpec, callback: Callback | None) -> Result:
     """Train on the mixture, choose on more of it, test on the official files."""
     config = TrainConfig.from_dict({**spec.train, "seed": spec.seed})
     made = WorldConfig.from_dict(spec.source)
-    train, valid = (
-        mixture(count, made.seed, split, filled_share=made.filled)
-        for count, split in ((made.stories, "train"), (made.validation_stories, "valid"))
-    )
+    train = mixture(made.stories, made.seed, "train", filled_share=made.filled, hard=True)
+    valid = mixture(made.validation_stories, made.seed, "valid", filled_share=made.filled)
     parts = {
         int(task): TaskStories(train, valid, _official(int(task), spec.data_root), "generated")
         for task in spec.tasks
@@ -82,12 +83,24 @@ def options(spec: RunSpec, made: WorldConfig) -> Options:
     """Options of the network: slots are named by the story, unless keys are free; it looks back on all."""
     if spec.model.get("keys") == "free":
         return {"memory_limit": None, **spec.model}
-    words = tuple(word for kind in KINDS if kind.name in made.slots_for for word in kind.members)
-    named = {"memory_limit": None, **spec.model, "keys": "named", "key_words": words}
+    slots = {
+        word: 1 if kind.name == "place" else made.several
+        for kind in KINDS
+        if kind.name in made.slots_for
+        for word in kind.members
+    }
+    named = {"memory_limit": None, **spec.model, "keys": "named", "key_words": tuple(slots)}
+    if made.several > 1:
+        named["key_slots"] = tuple(slots.values())
     if not spec.model.get("context_length"):
         return named
-    people, _, places = (kind.members for kind in KINDS)
-    return {**named, "context_people": people, "context_places": places}
+    people, things, places = (kind.members for kind in KINDS)
+    return {
+        **named,
+        "context_people": people,
+        "context_things": things,
+        "context_places": places,
+    }
 
 
 def _official(task: int, data_root: str | None) -> list[Story]:

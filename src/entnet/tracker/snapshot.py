@@ -13,11 +13,13 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor
 
-from entnet.data.context import KEPT, Held
+from entnet.config.model import CONTEXT_PLACES, CONTEXT_THINGS
+from entnet.data.context import Held
 from entnet.models.base import StoryModel, context_of
 from entnet.models.compiled import weights_of
 from entnet.models.entnet import EntNet
 from entnet.models.memory import MemoryState
+from entnet.models.named import newly_named
 from entnet.models.stream_reader import Position
 from entnet.text import tokenise
 from entnet.tracker.said import SnapshotError
@@ -55,7 +57,9 @@ def to_bytes(model: StoryModel, kept: Kept) -> bytes:
         "names": json.dumps(dict(kept.members)),
         "about": kept.about,
         "named": json.dumps(kept.named),
-        "context": json.dumps([kept.context.about, [*kept.context.told.items()]]),
+        "context": json.dumps(
+            [kept.context.about, [*kept.context.told.items()], [*kept.context.handled.items()]]
+        ),
     }
     return save({"memory": kept.memory.cpu().contiguous()}, about)
 
@@ -71,7 +75,7 @@ def from_bytes(model: StoryModel, key_words: Sequence[str], snapshot: bytes) -> 
     if about["keys"] != json.dumps(tuple(key_words)):
         raise SnapshotError("the snapshot was taken with other key words")
     members, named = _names(model, about)
-    context = _context(model, about.get("context", "[[], []]"))
+    context = _context(model, about.get("context", "[[], [], []]"))
     position = _position(about.get("position", "{}"))
     read, pronoun = int(about["sentences_read"]), about.get("about", "")
     if pronoun and pronoun not in members.values():
@@ -138,7 +142,7 @@ def _names(model: StoryModel, about: Mapping[str, str]) -> tuple[dict[str, str],
         right &= all(name.encode() for name in members)
         right &= len(set(members.values())) == len(members)
         right &= all(isinstance(word, int) and 0 < word < len(model.vocab) for word in named)
-        right &= len(set(named)) == len(named) <= model.slot_count
+        right &= not named or named == _whole(model, named)
     except (ValueError, AttributeError, TypeError, RecursionError):
         right = False
     if not right:
@@ -146,20 +150,34 @@ def _names(model: StoryModel, about: Mapping[str, str]) -> tuple[dict[str, str],
     return members, named
 
 
+def _whole(model: StoryModel, named: Sequence[int]) -> tuple[int, ...]:
+    """The slots that a story gets which names these words in this order."""
+    entities, most = getattr(model, "entities", {}), model.slot_count
+    return tuple(newly_named(named, (), entities, most))
+
+
 def _context(model: StoryModel, text: str) -> Held:
     """What is kept to be read beside later sentences: people, and what was told of each."""
     context = context_of(model.config, model.vocab)
     try:
-        about, told = json.loads(text)
-        held = Held(tuple(about), {who: tuple(tuple(one) for one in kept) for who, kept in told})
+        about, told, handled = (*json.loads(text), [])[:3]
+        held = Held(
+            tuple(about),
+            {who: tuple(tuple(one) for one in kept) for who, kept in told},
+            {who: tuple((what, tuple(one)) for what, one in kept) for who, kept in handled},
+        )
         sentences = [one for kept in held.told.values() for one in kept]
+        sentences += [one for kept in held.handled.values() for _, one in kept]
+        things = {what for kept in held.handled.values() for what, _ in kept}
         words = [word for one in sentences for word in one]
         right = all(type(word) is int and 0 <= word < len(model.vocab) for word in words)
-        right &= all(len(kept) <= KEPT for kept in held.told.values())
+        right &= all(len(kept) <= CONTEXT_PLACES for kept in held.told.values())
+        right &= all(len(kept) <= max(CONTEXT_THINGS) for kept in held.handled.values())
         if context is None:
             right &= held == Held()
         else:
-            right &= context.people.issuperset((*held.about, *held.told))
+            right &= context.people.issuperset((*held.about, *held.told, *held.handled))
+            right &= context.things.issuperset(things)
             right &= all(len(one) <= context.length for one in sentences)
     except (ValueError, TypeError, RecursionError):
         right = False

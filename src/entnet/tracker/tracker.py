@@ -18,6 +18,7 @@ from entnet.models.base import StoryModel, locate
 from entnet.models.card import Manner, read_manner
 from entnet.models.compiled import stream_for
 from entnet.models.memory import MemoryState
+from entnet.models.named import ordinals_of
 from entnet.models.stream_reader import Needle, Position, StreamReader, Watch, joined
 from entnet.ops.streaming import Stream
 from entnet.tracker import snapshot as snapshots
@@ -79,10 +80,16 @@ class Tracker:
 
     @property
     def key_words(self) -> tuple[str, ...]:
-        """The words that slots stand for, as the story says them; empty where keys are free."""
+        """The words that slots stand for, as the story says them; empty where keys are free.
+
+        Where a word has several slots, the second is "Mary 2", and so on.
+        """
         if self._names_slots:
-            words = self.model.vocab.words
-            return tuple(self._told(words[number]) for number in self.state.named)
+            named, words = self.state.named, self.model.vocab.words
+            return tuple(
+                self._told(words[number]) + (f" {ordinal + 1}" if ordinal else "")
+                for number, ordinal in zip(named, ordinals_of(named), strict=True)
+            )
         return tuple(map(self._told, self._keys))
 
     # Reading.

@@ -24,7 +24,8 @@ UNANSWERABLE = 0.12
 class Asker:
     """Draws questions about the cast, and some about others."""
 
-    def __init__(self, dice: Dice, cast: Cast, knowledge: Knowledge) -> None:
+    def __init__(self, dice: Dice, cast: Cast, knowledge: Knowledge, hard: bool = False) -> None:
+        """``hard``: most questions are about what follows from several sentences, for training."""
         self.dice = dice
         self.cast = cast
         self.known = knowledge
@@ -44,6 +45,10 @@ class Asker:
             ]
         if cast.diarists:
             self.forms += [self._where_was_person] * 4
+        if hard:
+            self.forms += [self._where_was_thing] * (10 if cast.things else 0)
+            self.forms += [self._gift] * (12 if cast.things and cast.giving else 0)
+            self.forms += [self._where_was_person] * (16 if cast.diarists else 0)
         self.others = [name for name in pools.PEOPLE if name not in (*cast.people, *cast.diarists)]
 
     def ask(self, sentences: Sequence[str], count: int) -> list[Asked]:

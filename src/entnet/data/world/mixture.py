@@ -14,6 +14,8 @@ HOUSE_TASKS = (1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14)
 """bAbI's tasks that are told of people in a house."""
 HARD_TASKS = (2, 3, 14)
 """Those whose answers follow from several sentences; there are twice as many stories of them."""
+STILL_HARDER = (3, 3, 5, 14, 14)
+"""With ``hard``, as many more of these."""
 TASK_SHARE = 0.5
 """Share of the stories that are told as bAbI tells them, of one task."""
 FILLED_SHARE = 0.0
@@ -96,15 +98,20 @@ def mixture(
     split: str = "train",
     task_share: float = TASK_SHARE,
     filled_share: float = FILLED_SHARE,
+    hard: bool = False,
 ) -> list[Story]:
-    """So many stories. Equal arguments give equal stories; another seed or split, unrelated ones."""
+    """So many stories. Equal arguments give equal stories; another seed or split, unrelated ones.
+
+    hard: more of them, and more questions in them, are about what follows from several sentences.
+    """
+    tasks = (*HOUSE_TASKS, *HARD_TASKS, *(STILL_HARDER if hard else ()))
     dice = Dice.of("world", "seed", seed, split)
     made: list[Story] = []
     while len(made) < stories:
         if dice.chance(task_share):
-            story = task_story(dice, dice.pick((*HOUSE_TASKS, *HARD_TASKS)))
+            story = task_story(dice, dice.pick(tasks))
         else:
-            story = tell_story(dice, draw_cast(dice, LONGEST))
+            story = tell_story(dice, draw_cast(dice, LONGEST), hard=hard)
         if dice.chance(filled_share):
             story = filled_story(dice, story)
         if story.questions:

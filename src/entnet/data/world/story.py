@@ -209,10 +209,15 @@ def draw_cast(dice: Dice, most: int = 120) -> Cast:
     )
 
 
-def tell_story(dice: Dice, cast: Cast, asked_per_sentence: float = 1.5) -> Story:
-    """A story of this cast, with questions at any moment, some of which it does not answer."""
+def tell_story(
+    dice: Dice, cast: Cast, asked_per_sentence: float = 1.5, hard: bool = False
+) -> Story:
+    """A story of this cast, with questions at any moment, some of which it does not answer.
+
+    hard: as of ``Asker``.
+    """
     teller = Teller(dice, cast)
-    asker = Asker(dice, cast, teller.knowledge)
+    asker = Asker(dice, cast, teller.knowledge, hard)
     questions: list[Question] = []
     while len(teller.sentences) < cast.sentences:
         before = len(teller.sentences)

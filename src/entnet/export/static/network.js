@@ -78,11 +78,13 @@ export class Network {
     return { words: [...own, ...new Array(this.sentenceLength - own.length).fill(0), ...beside], held: after };
   }
 
-  /** A slot more for each entity that is named for the first time, as long as there is room. */
+  /** Slots more for each entity that is named for the first time, as long as there is room for all of its slots. */
   #withSlotsFor(state, words) {
-    const row = (word) => (this.entities ?? []).indexOf(word);
-    const named = [...new Set(words)].map(row).filter((key) => key >= 0 && !state.slots.includes(key));
-    const slots = [...state.slots, ...named].slice(0, this.slots);
+    const slots = [...state.slots];
+    for (const word of new Set(this.entities ? words : [])) {
+      const rows = this.entities.flatMap((entity, row) => (entity === word ? [row] : []));
+      if (!slots.includes(rows[0]) && slots.length + rows.length <= this.slots) slots.push(...rows);
+    }
     const memory = new Float64Array(slots.length * this.width);
     memory.set(state.memory);
     for (let j = state.slots.length; j < slots.length; j += 1) memory.set(this.#key(slots[j]), j * this.width);

@@ -94,8 +94,12 @@ export class Tracker {
   slots() {
     const { state, names } = this.#now;
     return told(this.network.follows(state), names).map((follows, slot) => {
-      const key = this.network.keyWords[state.slots[slot]] ?? null;
-      return { slot, key: key !== null && names ? names.told(key) : key, follows };
+      const { entities, keyWords } = this.network;
+      const row = state.slots[slot];
+      const key = keyWords[row] ?? null;
+      if (key === null) return { slot, key, follows };
+      const ordinal = entities ? row - entities.indexOf(entities[row]) : 0;
+      return { slot, key: (names ? names.told(key) : key) + (ordinal ? ` ${ordinal + 1}` : ""), follows };
     });
   }
 }
