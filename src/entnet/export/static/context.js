@@ -1,6 +1,6 @@
 // What is read beside a sentence, as in entnet/data/context.py.
 
-const NAMES = 2;
+const PEOPLE = 2;
 const PLACES = 3;
 const THINGS = [4, 2];
 
@@ -11,7 +11,7 @@ export function heard(context, words, held) {
   const named = [...new Set(words.filter((word) => context.people.includes(word)))];
   const about = named.length ? named : held.about;
   const beside = [
-    filled(named.length ? [] : about.slice(0, NAMES), NAMES),
+    filled(named.length ? [] : about.slice(0, PEOPLE), PEOPLE),
     ...sentences(context, about, held).map((told) => filled(told, context.length)),
   ].flat();
   return { beside, held: after(context, words, about, held) };
