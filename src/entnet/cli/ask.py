@@ -25,7 +25,7 @@ def register(app: typer.Typer) -> None:
 def ask(
     model: Annotated[
         str, typer.Argument(help="A shipped network's name, its directory, or a run's.")
-    ],
+    ] = "world",
     story: Annotated[
         Path | None,
         typer.Option("--story", help="A story to read first: plain text, bAbI (.txt) or .jsonl."),
@@ -51,7 +51,7 @@ def ask(
     Questions in the file are asked where they stand. Without --question a prompt opens then: sentences
     are read, lines that start or end with a question mark are asked, and :help lists the rest.
 
-    [bold]Example:[/] entnet ask babi-qa1 --story story.txt --question "Where is Mary?"
+    [bold]Example:[/] entnet ask --story story.txt --question "Where is Mary?"
     """
     tracker = Tracker.from_pretrained(model, strict, bind)
     told = load_story(story, number) if story else Story((), ())

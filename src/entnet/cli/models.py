@@ -168,8 +168,8 @@ def vary_models(
     """
     cards = []
     for name, card, _ in shipped():
-        if card is None or not isinstance(card.task, int) or card.table == "world":
-            continue  # of other tasks, or of a mixture of its own
+        if card is None or not isinstance(card.task, int):
+            continue  # of other tasks
         if measure and (not names or name in names):
             card = replace(card, varied=write_varied(name, card))
         if card.varied and (out is not None or not names or name in names):

@@ -142,7 +142,7 @@ def _card(want: Wanted, line: Result, source: Path) -> Card:
         _places(want, network).to_json(),
         temperature,
         world_least_probability(source, temperature) if is_world else 0.0,
-        varied={} if is_world else measure_varied(network, want.task),
+        varied=measure_varied(network, [int(task) for task in tasks] or [want.task]),
     )
 
 
