@@ -208,7 +208,7 @@ def _markdown_longer(cells: dict[str, Result]) -> str:
     ]
     return (
         f"\n## Trained to hold on longer stories\n\n`entnet reproduce {LONGER}`\n\nThe same, with more "
-        "slots and units, and with the memory after a story drawn to that after the shortest story which "
+        "units, and with the memory after a story drawn to that after the shortest story which "
         "ends alike ([how](../gridworld.md#trained-to-hold-on-longer-stories)). In training it never reads "
         "more than 20 sentences, either.\n\n"
         + markdown_table(["T", "best", "mean ± sd", "seeds"], rows)

@@ -19,7 +19,7 @@ from entnet.models.processes.base import ProcessModel
 from entnet.serve.problems import NoModelError
 from entnet.tracker import Tracker, load_entity_network
 
-PREFERRED = ("babi-joint", "babi-qa1")
+PREFERRED = ("world", "babi-joint", "babi-qa1")
 """The network that a visitor meets first, where it is there."""
 
 

@@ -39,7 +39,7 @@ def run(spec: RunSpec, callback: Callback | None) -> Result:
     stories = joint_stories(list(parts.values())) if joint else parts[int(spec.task)]
     source = BabiSource.from_dict(spec.source)
     if source.network:
-        line = _train_on(_trained(spec, source.network), spec, config, stories, callback)
+        line = train_on(trained(spec, source.network), spec, config, stories, callback)
     else:
         vocab = Vocab.build(story_words(stories.train) | story_words(stories.valid))
         line = train(spec, config, stories, callback, vocab, _model_options(spec, vocab))
@@ -57,7 +57,7 @@ def settings(kind: str) -> list[type[Config]]:
     return [model_class(kind).config_class, TrainConfig, BabiSource]
 
 
-def _trained(spec: RunSpec, run: str) -> StoryModel:
+def trained(spec: RunSpec, run: str) -> StoryModel:
     """The network of a finished run."""
     folder = Path(spec.directory).parents[3] / run / "model"
     if not folder.is_dir():
@@ -69,7 +69,7 @@ def _trained(spec: RunSpec, run: str) -> StoryModel:
     return StoryModel.from_pretrained(folder)
 
 
-def _train_on(
+def train_on(
     network: StoryModel,
     spec: RunSpec,
     config: TrainConfig,

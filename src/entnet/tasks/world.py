@@ -13,6 +13,7 @@ from entnet.data.splits import TaskStories, joint_stories
 from entnet.data.story import Story, story_words
 from entnet.data.world import pools
 from entnet.data.world.mixture import FILLED_SHARE, mixture
+from entnet.data.world.story import LONG_SHARE
 from entnet.models.base import model_class
 from entnet.tasks import babi
 from entnet.tasks.spec import Options, Result, RunSpec
@@ -42,6 +43,12 @@ class WorldConfig(Config):
     """Share of the stories that have unknown words in their sentences."""
     slots_for: tuple[str, ...] = ("person", "thing", "place")
     """Kinds of names that get slots, where keys are named."""
+    long_share: float = LONG_SHARE
+    """Share of the training stories that have 30 to 120 sentences."""
+    varied_share: float = 0.0
+    """Share of those of task 14 (time reasoning) that are told longer, shorter or in another order."""
+    network: str = ""
+    """A run, of those in the same folder, whose network training begins with: TABLE/TASK/VARIANT/SEED."""
     several: int = 4
     """Slots of each person and thing; a place has one."""
 
@@ -59,16 +66,27 @@ def run(spec: RunSpec, callback: Callback | None) -> Result:
     """Train on the mixture, choose on more of it, test on the official files."""
     config = TrainConfig.from_dict({**spec.train, "seed": spec.seed})
     made = WorldConfig.from_dict(spec.source)
-    train = mixture(made.stories, made.seed, "train", filled_share=made.filled, hard=True)
+    train = mixture(
+        made.stories,
+        made.seed,
+        "train",
+        filled_share=made.filled,
+        hard=True,
+        long_share=made.long_share,
+        varied_share=made.varied_share,
+    )
     valid = mixture(made.validation_stories, made.seed, "valid", filled_share=made.filled)
     parts = {
         int(task): TaskStories(train, valid, _official(int(task), spec.data_root), "generated")
         for task in spec.tasks
     }
     stories = TaskStories(train, valid, joint_stories(list(parts.values())).test, "generated")
-    line = babi.train(
-        spec, config, stories, callback, vocabulary([*train, *valid]), options(spec, made)
-    )
+    if made.network:
+        network = babi.trained(spec, made.network)
+        line = babi.train_on(network, spec, config, stories, callback)
+    else:
+        words = vocabulary([*train, *valid])
+        line = babi.train(spec, config, stories, callback, words, options(spec, made))
     line["tasks"] = babi.task_scores(Path(spec.directory), config, parts)
     return line
 

@@ -8,6 +8,7 @@ import pytest
 
 from entnet.data.babi_solvers.mixed import UNKNOWN, MixedStory
 from entnet.data.babi_tasks.dice import Dice
+from entnet.data.story import Story
 from entnet.data.world import pools
 from entnet.data.world.mixture import HOUSE_TASKS, mixture, task_story
 from entnet.data.world.story import Cast, draw_cast, tell_story
@@ -58,6 +59,37 @@ def test_task_stories_have_names_of_the_pools(task: int) -> None:
 def test_equal_arguments_give_equal_stories_and_splits_differ() -> None:
     assert mixture(30, 1) == mixture(30, 1)
     assert mixture(30, 1) != mixture(30, 1, "valid")
+
+
+def test_training_asks_more_of_what_is_hard_and_its_answers_follow_too() -> None:
+    def told(hard: bool) -> list[Story]:
+        return mixture(150, 3, task_share=0.4, hard=hard, varied_share=1.0 * hard, long_share=0.2)
+
+    def share_about_before(stories: list[Story]) -> float:
+        asked = [question.text for story in stories for question in story.questions]
+        return sum(" before " in text or " gave " in text for text in asked) / len(asked)
+
+    assert share_about_before(told(hard=True)) > 1.5 * share_about_before(told(hard=False))
+    for story in told(hard=True):
+        for asked in story.questions:
+            got = MixedStory(story.sentences[: asked.after]).answer(asked.text)
+            assert got == asked.answer, (story.sentences[: asked.after], asked)
+
+
+def test_time_reasoning_is_told_otherwise_where_wanted() -> None:
+    usual, changed = (
+        [story for story in mixture(300, 4, task_share=1.0, varied_share=share)]
+        for share in (0.0, 1.0)
+    )
+    assert not any(len(set(story.sentences)) < len(story.sentences) for story in times(usual))
+    twice = [story for story in times(changed) if len(set(story.sentences)) < len(story.sentences)]
+    assert twice
+    assert all(len(story.questions) == 1 for story in twice)
+
+
+def times(stories: list[Story]) -> list[Story]:
+    """Those of task 14."""
+    return [one for one in stories if any("this evening" in text.lower() for text in one.sentences)]
 
 
 def test_crowds_and_long_stories() -> None:

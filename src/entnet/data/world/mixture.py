@@ -6,9 +6,10 @@ from dataclasses import replace
 
 from entnet.data.babi_tasks import TASKS
 from entnet.data.babi_tasks.dice import Dice
+from entnet.data.babi_tasks.varied import VARIATIONS, vary
 from entnet.data.story import Story
 from entnet.data.world import pools
-from entnet.data.world.story import draw_cast, tell_story
+from entnet.data.world.story import LONG_SHARE, draw_cast, tell_story
 
 HOUSE_TASKS = (1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14)
 """bAbI's tasks that are told of people in a house."""
@@ -40,6 +41,12 @@ def task_story(dice: Dice, task: int) -> Story:
         return story
     kept = tuple(asked for asked in story.questions if asked.after <= LONGEST)
     return Story(story.sentences[:LONGEST], kept)
+
+
+def told_otherwise(dice: Dice, task: int, story: Story) -> Story:
+    """One of the story's questions, its sentences told twice, in part, or in another order."""
+    found = vary(task, [story], dice.pick(VARIATIONS), str(dice.below(1_000_000)))
+    return dice.pick(found) if found else story
 
 
 def filled(dice: Dice, text: str) -> str:
@@ -99,19 +106,25 @@ def mixture(
     task_share: float = TASK_SHARE,
     filled_share: float = FILLED_SHARE,
     hard: bool = False,
+    long_share: float = LONG_SHARE,
+    varied_share: float = 0.0,
 ) -> list[Story]:
     """So many stories. Equal arguments give equal stories; another seed or split, unrelated ones.
 
     hard: more of them, and more questions in them, are about what follows from several sentences.
+    varied_share: of the stories of task 14 (time reasoning), those told longer, shorter or in another order.
     """
     tasks = (*HOUSE_TASKS, *HARD_TASKS, *(STILL_HARDER if hard else ()))
     dice = Dice.of("world", "seed", seed, split)
     made: list[Story] = []
     while len(made) < stories:
         if dice.chance(task_share):
-            story = task_story(dice, dice.pick(tasks))
+            task = dice.pick(tasks)
+            story = task_story(dice, task)
+            if task == 14 and varied_share and dice.chance(varied_share):
+                story = told_otherwise(dice, task, story)
         else:
-            story = tell_story(dice, draw_cast(dice, LONGEST), hard=hard)
+            story = tell_story(dice, draw_cast(dice, LONGEST, long_share), hard=hard)
         if dice.chance(filled_share):
             story = filled_story(dice, story)
         if story.questions:

@@ -182,7 +182,11 @@ class Teller:
         return self._say(dice.pick((f"{when} {went}.", f"{went} {when}.")))
 
 
-def draw_cast(dice: Dice, most: int = 120) -> Cast:
+LONG_SHARE = 0.08
+"""Share of the stories that have 30 sentences or more."""
+
+
+def draw_cast(dice: Dice, most: int = 120, long_share: float = LONG_SHARE) -> Cast:
     """Who and what a story is about: one person or a crowd, a few sentences or many."""
     crowd = dice.chance(0.25)
     people = 1 + dice.below(10 if crowd else 5)
@@ -192,7 +196,7 @@ def draw_cast(dice: Dice, most: int = 120) -> Cast:
     names = dice.draw(pools.PEOPLE, min(people + 3, len(pools.PEOPLE)))
     pool = pools.THINGS[: pools.LISTABLE] if listed else pools.THINGS[pools.LISTABLE :]
     length = 2 + dice.below(14) if dice.chance(0.5) else 6 + dice.below(30)
-    if dice.chance(0.08):
+    if dice.chance(long_share):
         length = 30 + dice.below(most - 29)
     diarists = tuple(names[people:]) if dice.chance(0.2) else ()
     return Cast(
