@@ -77,10 +77,7 @@ def test_training_asks_more_of_what_is_hard_and_its_answers_follow_too() -> None
 
 
 def test_time_reasoning_is_told_otherwise_where_wanted() -> None:
-    usual, changed = (
-        [story for story in mixture(300, 4, task_share=1.0, varied_share=share)]
-        for share in (0.0, 1.0)
-    )
+    usual, changed = (mixture(300, 4, task_share=1.0, varied_share=share) for share in (0.0, 1.0))
     assert not any(len(set(story.sentences)) < len(story.sentences) for story in times(usual))
     twice = [story for story in times(changed) if len(set(story.sentences)) < len(story.sentences)]
     assert twice

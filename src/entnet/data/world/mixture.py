@@ -112,7 +112,7 @@ def mixture(
     """So many stories. Equal arguments give equal stories; another seed or split, unrelated ones.
 
     hard: more of them, and more questions in them, are about what follows from several sentences.
-    varied_share: of the stories of task 14 (time reasoning), those told longer, shorter or in another order.
+    varied_share: of the stories of task 14 (time reasoning), those told longer, shorter or reordered.
     """
     tasks = (*HOUSE_TASKS, *HARD_TASKS, *(STILL_HARDER if hard else ()))
     dice = Dice.of("world", "seed", seed, split)
