@@ -30,7 +30,7 @@ def test_shipped_presets_load_and_stand_beside_a_column_of_the_paper(name: str) 
     assert preset.seeds >= 1
     if preset.benchmark != "babi":
         return
-    some = {"generated": (1, 4, 6, 12, 15, 20), "table3": (2,), "varied": (14, 15, 16, 19)}
+    some = {"generated": (1, 4, 6, 12, 15, 20), "table3": (2,), "varied": (15, 16, 19, 20)}
     assert preset.tasks == some.get(name, tuple(range(1, 21)))
     assert set(preset.tasks) <= set(paper_column(*preset.paper).errors)
 

@@ -49,7 +49,7 @@ def wanted() -> list[Wanted]:
             f"babi-qa{task}",
             f"{TASK_NAMES[task]}, 10k",
             task,
-            ("table2", "best-10k", "varied"),
+            ("auto-10k", "varied"),
             first="varied",
         )
         for task in ALL_TASKS
