@@ -83,11 +83,10 @@ def task_stories(
 
 
 def told_otherwise(task: int, stories: Sequence[Story], name: str) -> list[Story]:
-    """Stories of facts, with each question once more at another length and in another order; of other tasks
-    none, which networks solve at any length as it is."""
-    if task not in TIMELESS:
-        return []
-    return [story for how in VARIATIONS for story in vary(task, stories, how, name)]
+    """Each question once more in another order and, of stories of facts, at another length too: told of what
+    happens in time, they are solved at any length as it is."""
+    ways = VARIATIONS if task in TIMELESS else ("reordered",)
+    return [story for how in ways for story in vary(task, stories, how, name)]
 
 
 def _partial(data_root: Path | str | None) -> list[Story]:
