@@ -10,6 +10,7 @@ from torch import Tensor
 from entnet.models.base import StoryModel
 from entnet.models.entnet import EntNet
 from entnet.models.memory import MemoryState
+from entnet.tracker.answers import UNKNOWN
 from entnet.tracker.said import NearWord, NoSlotsError
 
 
@@ -30,8 +31,13 @@ def with_slots(model: StoryModel) -> EntNet:
 
 @torch.no_grad()
 def nearest_words(model: StoryModel, state: MemoryState, count: int) -> list[list[list[NearWord]]]:
-    """For every memory (S) and slot (m): the ``count`` words nearest to what the slot says."""
+    """For every memory (S) and slot (m): the ``count`` words nearest to what the slot says.
+
+    "unknown" is none of them: it is near to most slots of a network that has it, and says nothing of any.
+    """
     similarities = with_slots(model).slot_words(state)
+    if UNKNOWN in model.vocab.index:
+        similarities[..., model.vocab.index[UNKNOWN]] = -1.0
     return [_top_words(model, similarity, count) for similarity in similarities]
 
 

@@ -180,7 +180,7 @@ export class Network {
     return slots.map((_, j) => {
       const h = memory.subarray(j * d, (j + 1) * d);
       const said = H ? product(H, h, d).map((value, k) => phi(value, readoutSlope, k)) : h;
-      return this.#nearest(said, this.rows, this.rowNorms, count);
+      return this.#nearest(said, this.rows, this.rowNorms, count, "unknown"); // which says nothing of any slot
     });
   }
 
@@ -191,12 +191,13 @@ export class Network {
     return slots.map((row) => this.#nearest(this.#key(row), embedding, lengths, count));
   }
 
-  #nearest(vector, rows, lengths, count) {
+  #nearest(vector, rows, lengths, count, leftOut = null) {
     const { width: d } = this;
     const length = Math.max(Math.sqrt(dot(vector, vector, 0, d)), 1e-12);
     return this.words
       .map((word, i) => ({ word, similarity: dot(vector, rows, i * d, d) / (length * lengths[i]) }))
       .slice(1)
+      .filter(({ word }) => word !== leftOut)
       .sort((a, b) => b.similarity - a.similarity)
       .slice(0, count);
   }
