@@ -83,8 +83,8 @@ def task_stories(
 
 
 def told_otherwise(task: int, stories: Sequence[Story], name: str) -> list[Story]:
-    """Each question once more in another order and, of stories of facts, at another length too: told of what
-    happens in time, they are solved at any length as it is."""
+    """Each question once more in another order and, of stories of facts, at another length too. Stories of
+    what happens in time are solved at any length as it is."""
     ways = VARIATIONS if task in TIMELESS else ("reordered",)
     return [story for how in ways for story in vary(task, stories, how, name)]
 
