@@ -27,16 +27,17 @@ from entnet.release.card import shipped
 
 @pytest.fixture
 def lines(small: Preset, tmp_path: Path, data_root: Path) -> list[dict[str, Any]]:
-    """Two seeds of tasks 1 and 2 as runs of table2."""
-    preset = replace(small, name="table2")
+    """Two seeds of tasks 1 and 2 as runs of auto-10k."""
+    (variant,) = small.variants
+    preset = replace(small, name="auto-10k", variants=(replace(variant, name="auto"),))
     made = [run_one(s) for s in specs_of(preset, tmp_path / "runs", [1, 2], data_root=data_root)]
     for line in made:
-        add_result(results_path(tmp_path / "results", "table2"), line)
+        add_result(results_path(tmp_path / "results", "auto-10k"), line)
     return made
 
 
 def release_task(tmp_path: Path, data_root: Path, task: int = 1) -> Any:
-    want = Wanted(f"babi-qa{task}", "small", task, ("table2", "best-10k"))
+    want = Wanted(f"babi-qa{task}", "small", task, ("auto-10k",))
     return release(want, tmp_path / "results", tmp_path / "runs", data_root, tmp_path / "released")
 
 
@@ -84,7 +85,7 @@ def test_nothing_is_released_without_a_finished_run(tmp_path: Path, data_root: P
 def test_a_network_that_does_not_give_its_recorded_error_is_refused(
     lines: list[dict[str, Any]], tmp_path: Path, data_root: Path
 ) -> None:
-    path = results_path(tmp_path / "results", "table2")
+    path = results_path(tmp_path / "results", "auto-10k")
     text = "".join(
         json.dumps({**line, "best": {**line["best"], "test_error": 12.5}}) + "\n" for line in lines
     )
@@ -98,7 +99,7 @@ def test_a_run_directory_that_is_gone_is_named(
     lines: list[dict[str, Any]], tmp_path: Path, data_root: Path
 ) -> None:
     for seed in (1, 2):
-        (tmp_path / f"runs/table2/qa1/paper/seed{seed}/model/vocab.json").unlink()
+        (tmp_path / f"runs/auto-10k/qa1/auto/seed{seed}/model/vocab.json").unlink()
     with pytest.raises(EntNetError, match=r"babi-qa1: .*lacks vocab\.json.*run it again"):
         release_task(tmp_path, data_root)
 
